@@ -218,6 +218,7 @@ Value* Builtins::callSorted(const CallArgs& original) {
   Value* list = args.positional[0];
   if (key && interpreter.isNone(key)) key = nullptr;
   if (!key) list = WorkTable::unordered(interpreter, trace, list);
+  args.positional[0] = list = Collections{interpreter, trace}.fromQueue(list);
   if (list->kind == ValueKind::kWorkTable || list->kind == ValueKind::kIterator)
     if (Value* items = interpreter.collected(list)) args.positional[0] = list = items;
   if (isLongList(list) || PooledList::is(list) || list->kind == ValueKind::kList) {

@@ -59,6 +59,8 @@ struct Collections {
                    std::optional<int64_t> most = {});
   /// The same of a list that has been made already; others as they are.
   Value* workedIfFound(Value* list);
+  /// A list of the numbers of a queue, whose first item stands at the beginning of its arrays; others as they are.
+  Value* fromQueue(Value* list);
   /// The same of a list that becomes an item of a list (pooled_list.h).
   Value* inPool(const std::vector<Value*>& items, LoopDecisions::Key site);
   Value* emptyList();

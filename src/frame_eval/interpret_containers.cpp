@@ -314,6 +314,7 @@ Value* Interpreter::plainItem(Value* container, Value* index) {
   if (isSlice && isWholeSlice(index))
     if (Value* copy = LongList::copied(trace_, container, site()))
       return Collections{*this, trace_}.workedIfFound(copy);
+  if (isSlice && !container->cls) container = Collections{*this, trace_}.fromQueue(container);
   if (isLongList(container)) return LongList{trace_, container}.item(index);
   if (PooledList::is(container)) {
     if (!container->base && !isSlice) raiseAbout(PyExc_IndexError, "list index out of range");  // they are all empty

@@ -4,6 +4,7 @@
 #include "absl/container/inlined_vector.h"
 #include "cpython/numpy_api.h"
 #include "cpython/numpy_names.h"
+#include "frame_eval/collections.h"
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/library_calls.h"
@@ -40,12 +41,14 @@ bool isAboutTheWay(const CaptureBreak& b) {
 
 }  // namespace
 
-Value* LibraryCalls::call(PyObject* callable, const CallArgs& args) {
+Value* LibraryCalls::call(PyObject* callable, const CallArgs& given) {
   if (Py_TYPE(callable) == &PyMethodDescr_Type) return nullptr;  // callMethod
   const Ref python = pythonOf(callable);
   const bool known = numpy::isKnown(callable), called = numpy::hasExamples(callable);
   const bool ofArrays = python && isOfArrays(python.get());
   if (!known && !called && !ofArrays) return nullptr;
+  CallArgs args = given;
+  for (Value*& value : args.positional) value = Collections{interpreter, trace}.fromQueue(value);
   absl::InlinedVector<LibraryWay, 3> ways;
   if (known) ways.push_back(LibraryWay::kRule);
   // CuPy's are not followed: what they do with memory of the device is not for us to repeat. Code of NumPy and of the

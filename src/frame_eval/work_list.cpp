@@ -221,6 +221,15 @@ Value* Collections::workedIfFound(Value* list) {
   return worked ? worked : list;
 }
 
+Value* Collections::fromQueue(Value* list) {
+  if (list->kind == ValueKind::kDeque && !list->source.valid()) return trace.list(list->items);
+  if (!WorkList::is(list) || (list->overlay.empty() && !list->cls) || !LongList::isNumber(list->base)) return list;
+  Value* made = trace.list({});
+  WorkList{trace, made}.make(WorkList::describe(trace, list->base), roomOfWork(), {});
+  (void)bySteps("_list_extend", {made, list});
+  return made;
+}
+
 Value* Collections::inPool(const std::vector<Value*>& items, LoopDecisions::Key site) {
   const auto pool = PooledList::poolOf(trace, site);
   if (!pool) return nullptr;
