@@ -109,6 +109,8 @@ struct Collections {
   Value* rotate(Value* deque, int64_t by);
   size_t position(Value* deque, Value* index);
   graph::SymId roomOfWork();
+  /// A list that is worked off, for items like those of another.
+  Value* emptyLike(const Value* list);
   graph::ValueId truthNode(Value* value);
   void replace(Value* deque, std::vector<Value*> items);
 };

@@ -67,11 +67,7 @@ struct FlatStep {
   }
   std::optional<VirtualIterator::Recipe> recipe(Trace&) {
     static PyObject* const read =
-        checked(
-            PyObject_CallFunction(
-                checked(PyObject_GetAttrString(checked(PyImport_ImportModule("operator")).get(), "attrgetter")).get(),
-                "s", "flat"))
-            .release();
+        checked(PyObject_CallFunction(functionOfOurs("operator", "attrgetter").get(), "s", "flat")).release();
     return VirtualIterator::Recipe{read, {array}, static_cast<size_t>(at)};
   }
   std::optional<VirtualIterator::Loops> loops(Interpreter&) { return through(kFlat); }

@@ -221,11 +221,16 @@ Value* Collections::workedIfFound(Value* list) {
   return worked ? worked : list;
 }
 
+Value* Collections::emptyLike(const Value* list) {
+  Value* made = trace.list({});
+  WorkList{trace, made}.make(WorkList::describe(trace, list->base), roomOfWork(), {});
+  return made;
+}
+
 Value* Collections::fromQueue(Value* list) {
   if (list->kind == ValueKind::kDeque && !list->source.valid()) return trace.list(list->items);
   if (!WorkList::is(list) || (list->overlay.empty() && !list->cls) || !LongList::isNumber(list->base)) return list;
-  Value* made = trace.list({});
-  WorkList{trace, made}.make(WorkList::describe(trace, list->base), roomOfWork(), {});
+  Value* made = emptyLike(list);
   (void)bySteps("_list_extend", {made, list});
   return made;
 }
@@ -514,12 +519,7 @@ Value* Collections::sortedWork(Value* list, Value* key, Value* reverse, bool inP
     return result;
   };
   if (key) return ordered(bySteps(inPlace ? "_list_sort_by" : "_sorted_by", {list, key, reverse}));
-  const auto made = [&] {
-    Value* other = trace.list({});
-    WorkList{trace, other}.make(WorkList::describe(trace, list->base), roomOfWork(), {});
-    return other;
-  };
-  return ordered(bySteps(inPlace ? "_list_sort" : "_sorted", {list, made(), made(), reverse}));
+  return ordered(bySteps(inPlace ? "_list_sort" : "_sorted", {list, emptyLike(list), emptyLike(list), reverse}));
 }
 
 }  // namespace fw::capture
