@@ -90,7 +90,7 @@ bool sameKeys(const std::vector<Value*>& first, const std::vector<Value*>& secon
 }
 
 std::string kindText(const Value* v) {
-  if (v->isConstant() && v->object.get() == Py_None) return "None";
+  if (v->isNone()) return "None";
   if (v->kind == ValueKind::kPyInt || isConstantOf(v, &PyLong_Type)) return "an int";
   if (v->kind == ValueKind::kArray) return "an array";
   if (v->kind == ValueKind::kTuple || isConstantOf(v, &PyTuple_Type)) return "a tuple";

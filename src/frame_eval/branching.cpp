@@ -393,7 +393,7 @@ void Branching::choose(Value* number, absl::Span<const Way> ways) {
   takeBoth(both);
 }
 
-void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
+void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf, const std::optional<Told>& told) {
   Frame& frame = *interpreter.frame_;
   const int next = static_cast<int>(frame.pc);
   Place place{frame, trace.at, trace.line, joinOf(frame, next - 1), trace.branches.ended, next - 1};
@@ -405,14 +405,12 @@ void Branching::take(const Instr& instr, ValueId predicate, bool jumpsIf) {
     goOn();
     interpreter.jump(instr);
   };
-  BothArms both{place, {jump, goOn}, predicate};
+  BothArms both{place, {jump, goOn}, predicate, told};
   if (!jumpsIf) std::swap(both.begin[0], both.begin[1]);
   takeBoth(both);
 }
 
 namespace {
-
-bool isNothing(const Value* value) { return value->isConstant() && value->object.get() == Py_None; }
 
 bool isContainer(const Value* value) {
   return value->kind == ValueKind::kArray || value->kind == ValueKind::kList || value->kind == ValueKind::kLongList ||
@@ -428,7 +426,7 @@ void Branching::leaveNothing(const Place& place, std::optional<ArmEnd>& first, s
   if (!known || !place.returns() || place.edges || !interpreter.leavesRaises()) return;
   for (auto* arms : {&first, &second}) {
     const ArmEnd& other = arms == &first ? *second : *first;
-    if (!isNothing((*arms)->result) || !isContainer(other.result)) continue;
+    if (!(*arms)->result->isNone() || !isContainer(other.result)) continue;
     trace.leavesRaises = true;
     arms->reset();
     return;
@@ -448,10 +446,10 @@ bool Branching::tryBoth(const BothArms& both, bool last) {
   const unsigned depth = branches.depth, begun = branches.begun;
   std::optional<ArmEnd> first, second;
   try {
-    first = run(place, before, both.begin[0]);
+    first = run(place, before, [&] { both.enter(0); });
     trace.decided.forget(arms.begin);
     arms.middle = trace.graph().size();
-    second = run(place, before, both.begin[1]);
+    second = run(place, before, [&] { both.enter(1); });
   } catch (const WritesNewArrays&) {
     if (last) refuse(place, "what depends on it writes into more and more arrays of the caller");
     before.restore();
@@ -465,7 +463,7 @@ bool Branching::tryBoth(const BothArms& both, bool last) {
   --branches.depth;
   leaveNothing(place, first, second);
   if (first && second) {
-    join(place, before, *first, *second, both.predicate, arms);
+    join(both, before, *first, *second, arms);
     return true;
   }
   if (!first && !second) throw CaptureBreak(BreakReason::kPythonException, "both sides of a decision raise", place.at);
@@ -473,7 +471,7 @@ bool Branching::tryBoth(const BothArms& both, bool last) {
   backTo(place);
   branches.graph.drop(arms.begin);
   branches.graph.require(first ? both.predicate : trace.graph().unary(graph::Op::kLogicalNot, both.predicate));
-  both.begin[first ? 0 : 1]();
+  both.enter(first ? 0 : 1);
   return true;
 }
 
@@ -494,10 +492,11 @@ void Branching::bindUnread(const Place& place, ArmEnd& arm, const ArmEnd& other)
     if (!arm.slots[i] && other.slots[i] && !live[i]) arm.slots[i] = Choices{trace}.anyLike(other.slots[i]);
 }
 
-void Branching::join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, ValueId predicate,
-                     ArmNodes arms) {
+void Branching::join(const BothArms& both, BranchState& before, ArmEnd& first, ArmEnd& second, ArmNodes arms) {
+  const Place& place = both.place;
   Frame& frame = place.frame;
   backTo(place);
+  both.forget(first, second);
   const bool returns = place.returns() && !place.edges;
   if (!returns && first.stack.size() != second.stack.size()) refuse(place, "the stacks differ");
   bindUnread(place, first, second);
@@ -527,7 +526,7 @@ void Branching::join(const Place& place, BranchState& before, ArmEnd& first, Arm
   if (!join.mergeContents()) refuse(place, "what depends on it changes an object that outlives the call");
   trace.branches.sites.resize(trace.branches.ended);
   trace.branches.sites.push_back({frame.code->identity(), place.leaves ? -1 : place.branch, place.join});
-  join.finish(predicate, arms);
+  join.finish(both.predicate, arms);
 }
 
 // ---- instructions -------------------------------------------------------------------------------------------------
@@ -541,13 +540,19 @@ void Interpreter::branch(const Instr& instr, bool jumpsIf) {
 
 void Interpreter::branchOnNone(const Instr& instr, bool jumpsIf) {
   Value* value = popRaw();
+  Branching branching{*this, trace_};
   if (Choices::is(value)) {
-    const auto none = [&](Value* thing) { return trace_.constant(isNone(thing) ? Py_True : Py_False); };
-    push(Choices{trace_}.ofEach(*this, value, none));
-    return branch(instr, jumpsIf);
+    const auto none = std::find_if(value->items.begin(), value->items.end(), std::mem_fn(&Value::isNone));
+    if (none == value->items.end()) return jumpsIf ? void() : jump(instr);
+    Choices choices{trace_};
+    const Branching::Told told{value, {*none, choices.without(value, *none)}};
+    return branching.take(instr, choices.isThing(value, *none), jumpsIf, told);
   }
-  if (MixedNumbers::mayBeNone(value))
-    return Branching{*this, trace_}.take(instr, MixedNumbers{trace_}.isNone(value)->node, jumpsIf);
+  if (MixedNumbers::mayBeNone(value)) {
+    MixedNumbers numbers{trace_};
+    const Branching::Told told{value, {trace_.constant(Py_None), numbers.assumed(value)}};
+    return branching.take(instr, numbers.isNone(value)->node, jumpsIf, told);
+  }
   if (isNone(value) == jumpsIf) jump(instr);
 }
 

@@ -17,9 +17,14 @@ struct Branching {
   /// The truth of a value that is array data, as a bool of the graph; none if the truth is known, can be guarded, or is
   /// an error.
   std::optional<graph::ValueId> condition(Value* value);
+  /// What a decision tells about a value that one of several things may be: in each arm it is less.
+  struct Told {
+    Value* of;
+    std::array<Value*, 2> as;  ///< where the predicate is true, and where it is false
+  };
   /// At a jump of the frame being executed that is taken where the predicate is `jumpsIf`. Goes on where the arms have
   /// joined. Breaks at the jump if one of them cannot be traced.
-  void take(const Instr& instr, graph::ValueId predicate, bool jumpsIf);
+  void take(const Instr& instr, graph::ValueId predicate, bool jumpsIf, const std::optional<Told>& told = {});
   /// Where the trace may go on behind a loop.
   struct Way {
     int number, pc;
@@ -51,8 +56,7 @@ struct Branching {
   std::optional<ArmEnd> run(const Place& place, BranchState& before, const std::function<void()>& begin);
   void leaveLoop(const Place& place);
   void bindUnread(const Place& place, ArmEnd& arm, const ArmEnd& other);
-  void join(const Place& place, BranchState& before, ArmEnd& first, ArmEnd& second, graph::ValueId predicate,
-            ArmNodes arms);
+  void join(const BothArms& both, BranchState& before, ArmEnd& first, ArmEnd& second, ArmNodes arms);
   void backTo(const Place& place);
   [[noreturn]] void refuse(const Place& place, const std::string& why, const std::optional<Remedy>& remedy = {});
 };

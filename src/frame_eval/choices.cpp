@@ -110,6 +110,12 @@ ValueId Choices::isThing(const Value* choice, Value* thing) {
   return trace_.graph().binary(Op::kEqual, choice->which->node, constant(trace_, numberOf(thing)));
 }
 
+Value* Choices::without(Value* choice, const Value* thing) {
+  std::vector<Value*> others = choice->items;
+  std::erase(others, thing);
+  return others.size() == 1 ? others[0] : make(std::move(others), choice->which, choice->name);
+}
+
 graph::SymRange Choices::rangeOf(const std::vector<Value*>& things) {
   graph::SymRange range{INT64_MAX, INT64_MIN};
   for (Value* thing : things) {

@@ -56,6 +56,8 @@ class Choices {
   /// Where the numbers of the things are.
   graph::SymRange rangeOf(const std::vector<Value*>& things);
   int64_t numberOf(Value* thing);
+  /// What the choice is where it is not that one of its things.
+  Value* without(Value* choice, const Value* thing);
   /// Whether the choice is that one of its things, a bool of the graph.
   graph::ValueId isThing(const Value* choice, Value* thing);
   /// Of a choice or a thing, a kDataInt.

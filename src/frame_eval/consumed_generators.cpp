@@ -206,7 +206,7 @@ Value* ConsumedGenerators::consume(Value* iterable, Consumer consumer, Value* ot
     if (consumer == Consumer::kNext) in.stopIteration(nullptr);
     in.raiseAbout(PyExc_ValueError, "min() or max() of an empty sequence");
   }
-  if (result->isConstant() && result->object.get() == Py_None)
+  if (result->isNone())
     trace.fail(BreakReason::kUnsupportedCall, "min(), max() or next() of what may be None");
   if (otherwise) return byUs("_or_default", {result, otherwise});
   return MixedNumbers::mayBeNone(result) ? byUs("_if_any", {result}) : result;

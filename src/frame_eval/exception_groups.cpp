@@ -86,7 +86,7 @@ struct Groups {
 void Interpreter::onCheckEgMatch(const Instr& instr) {
   Value* classes = pop();
   Value* exception = popRaw();
-  const bool none = exception->isConstant() && exception->object.get() == Py_None;
+  const bool none = exception->isNone();
   if ((!none && exception->kind != ValueKind::kException) || handled_.empty()) unsupported(instr);
   std::vector<Value*> all = isTuple(classes) ? iterate(classes) : std::vector<Value*>{classes};
   for (Value* cls : all) {

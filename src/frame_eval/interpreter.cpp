@@ -293,8 +293,7 @@ void Interpreter::onPopJumpIfNotNone(const Instr& instr) { branchOnNone(instr, f
 bool Interpreter::isNone(Value* v) {
   if (Choices::is(v)) trace_.branches.refuse(v);
   if (v->kind == ValueKind::kObject && v->object.get() != Py_None) (void)trace_.typeOf(v);
-  return v->kind == ValueKind::kObject ? trace_.open(v)->object.get() == Py_None && v->isConstant()
-                                       : v->isConstant() && v->object.get() == Py_None;
+  return v->kind == ValueKind::kObject ? trace_.open(v)->isNone() : v->isNone();
 }
 
 void Interpreter::onReturnValue(const Instr&) { frame_->result = popRaw(); }

@@ -96,10 +96,10 @@ bool Branching::splitAt(Frame& frame, int at, size_t operand) {
     frame.pc = static_cast<size_t>(at);
   };
   Choices choices{trace};
-  const std::vector<Value*> others(choice->items.begin() + 1, choice->items.end());
-  const auto rest = [&] { as(others.size() == 1 ? others[0] : choices.make(others, choice->which, choice->name)); };
   Value* const first = choice->items[0];
-  takeBoth({place, {[&] { as(first); }, rest}, choices.isThing(choice, first)});
+  Value* const others = choices.without(choice, first);
+  const Told told{choice, {first, others}};
+  takeBoth({place, {[&] { as(first); }, [&] { as(others); }}, choices.isThing(choice, first), told});
   return true;
 }
 

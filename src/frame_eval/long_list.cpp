@@ -221,8 +221,7 @@ Value* LongList::load(Value* form, Value* index, SymId size, size_t& part) const
   if (PooledList::is(form)) return pooledRow(form, index, size, part);
   const ValueId node = at(form, index, size, part++);
   if (Choices::is(form)) return Choices{trace}.item(form, node);
-  if (form->which)
-    return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), MixedNumbers{trace}.leastClass(form));
+  if (form->which) return MixedNumbers{trace}.given(node, at(form->which, index, size, part++), form->which->range);
   if (form->kind == ValueKind::kDataInt) return DataInts{trace}.make(node, kAnyInt);
   if (form->kind != ValueKind::kArray) return trace.number(form->kind, node);
   Value* array = trace.array(node);

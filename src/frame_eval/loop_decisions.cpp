@@ -137,10 +137,11 @@ bool Rolling::recall() {
         break;
       case Kind::kChosen: return false;  // none is remembered
       case Kind::kNumber:
-        alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes)
+        alike = alike && (as.mixes ? MixedNumbers{trace_}.canBe(begin, *as.mixes) &&
+                                         contains(as.classes, MixedNumbers{trace_}.classes(begin))
                                    : numberKind(begin) == as.number && !MixedNumbers::is(begin));
         variable.mixes = as.mixes;
-        variable.least = static_cast<MixedNumbers::Class>(as.least);
+        variable.classes = as.classes;
         break;
       case Kind::kArray: alike = alike && begin->kind == ValueKind::kArray && !begin->base; break;
     }
@@ -185,7 +186,7 @@ void Rolling::remember() {
     const graph::SymRange step = v.kind == Kind::kInt ? trace_.syms().range(v.step) : graph::SymRange{0, 0};
     if (step.lo != step.hi || v.kind == Kind::kChosen) return;
     shape.variables.push_back(
-        {v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.least, v.range});
+        {v.kind, v.begin ? numberKind(v.begin) : ValueKind::kNull, step.lo, v.mixes, v.classes, v.range});
     const CarriedPlace& place = parts_[v.part].place;
     if (place.owner) shape.variables.back().place = {slotOf(place.owner), place.at, place.attribute};
   }

@@ -161,8 +161,7 @@ bool Rolling::mayHavePayload(Value* begin, Value* end, const BranchState& before
   if (!was && now == end && before.knows(now)) return false;  // an object that others know
   // Numbers, and None among them, are handed on as such.
   const auto isNumber = [&](const Value* v) {
-    const bool isNone = v->isConstant() && v->object.get() == Py_None;
-    return isNone || v->isNumeric() || numberKind(v) != ValueKind::kNull || isConstantOf(v, &PyLong_Type);
+    return v->isNone() || v->isNumeric() || numberKind(v) != ValueKind::kNull || isConstantOf(v, &PyLong_Type);
   };
   return !isNumber(begin) || !isNumber(end);
 }
@@ -266,12 +265,13 @@ bool Rolling::classify(CarriedVariable& v, const BranchState& before) const {
     v.kind = Kind::kDataInt;  // no step counts it
     return true;
   }
-  const bool mixes = mixed_.contains(v.id) || MixedNumbers::is(begin) || MixedNumbers::is(end) || mayHaveNoTurn_ ||
-                     trace_.loops->wholes.contains(key());
+  const bool none = begin->isNone() != end->isNone();
+  const bool mixes = none || mixed_.contains(v.id) || MixedNumbers::is(begin) || MixedNumbers::is(end) ||
+                     mayHaveNoTurn_ || trace_.loops->wholes.contains(key());
   if (const auto dtype = mixes ? MixedNumbers{trace_}.common(begin, end) : std::nullopt) {
     v.kind = Kind::kNumber;
     v.mixes = dtype;
-    v.least = std::min(MixedNumbers{trace_}.leastClass(begin), MixedNumbers{trace_}.leastClass(end));
+    v.classes = hull(MixedNumbers{trace_}.classes(begin), MixedNumbers{trace_}.classes(end));
     return true;
   }
   if (const ValueKind kind = numberKind(begin); kind != ValueKind::kNull) {

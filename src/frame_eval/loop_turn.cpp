@@ -58,7 +58,7 @@ void Rolling::giveValues(SymId symbol) {
     } else if (v.kind == Kind::kNumber) {
       v.placeholder = nodes[next++];
       if (v.mixes) v.classPlaceholder = nodes[next++];
-      v.given = v.mixes ? MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.least)
+      v.given = v.mixes ? MixedNumbers{trace_}.given(v.placeholder, v.classPlaceholder, v.classes)
                         : trace_.number(numberKind(v.begin), v.placeholder);
     } else {
       v.placeholder = nodes[next++];
@@ -269,7 +269,7 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
     if (const auto dtype = mixes ? numbers.common(v.begin, v.end) : std::nullopt; dtype && mixed_.insert(v.id).second) {
       v.kind = Kind::kNumber;
       v.mixes = dtype;
-      v.least = std::min(numbers.leastClass(v.begin), numbers.leastClass(v.end));
+      v.classes = hull(numbers.classes(v.begin), numbers.classes(v.end));
       return false;
     }
     switch (v.kind) {
@@ -306,8 +306,8 @@ bool Rolling::isClosed(BranchState& before, std::vector<Value*>& forgotten) {
       case Kind::kNumber:
         if (v.mixes) {
           alike = alike && numbers.canBe(v.end, *v.mixes);
-          if (alike && numbers.leastClass(v.end) < v.least) {
-            v.least = numbers.leastClass(v.end);
+          if (alike && !contains(v.classes, numbers.classes(v.end))) {
+            v.classes = hull(v.classes, numbers.classes(v.end));
             return false;
           }
           if (alike) v.answer = numbers.handOn(v.end, *v.mixes);

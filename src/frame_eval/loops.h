@@ -51,7 +51,7 @@ struct CarriedVariable {
   std::optional<std::pair<ValueKind, graph::DType>> zero{};
   graph::ValueId from{};                ///< kNumber, kDataInt, kChosen, kArray: the node of `begin`
   std::optional<graph::DType> mixes{};  ///< kNumber: of one of several classes, by that type (mixed_numbers.h)
-  MixedNumbers::Class least{};          ///< of these: the least class
+  graph::SymRange classes{};            ///< of these: those of them
   graph::ValueId fromClass{}, classPlaceholder{};  ///< of these
   Value* given = nullptr;                          ///< what the body finds; null for kSame
   graph::ValueId placeholder{};                    ///< kNumber, kDataInt, kArray: its node

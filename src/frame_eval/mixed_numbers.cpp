@@ -30,8 +30,6 @@ bool isSmall(const Value* value) {
   return !overflow && std::abs(now) <= kSmall;
 }
 
-bool isNoneConstant(const Value* value) { return value->isConstant() && value->object.get() == Py_None; }
-
 }  // namespace
 
 /// An int that a float holds: a known one, or one of the call's that is small now, which is guarded then.
@@ -53,13 +51,13 @@ bool MixedNumbers::isWhole(const Value* value) const {
 }
 
 bool MixedNumbers::canBe(const Value* value, DType dtype) const {
-  if (isNoneConstant(value)) return true;
+  if (value->isNone()) return true;
   if (dtype == DType::kI64) return isWhole(value);
   return isFloat64(trace_, value) || isExact(value);
 }
 
 std::optional<DType> MixedNumbers::common(const Value* first, const Value* second) const {
-  const bool none = isNoneConstant(first) != isNoneConstant(second);
+  const bool none = first->isNone() != second->isNone();
   const bool differ = none || numberKind(first) != numberKind(second) || is(first) || is(second);
   const bool ints = DataInts::isWhole(first) && DataInts::isWhole(second);
   if (!differ || ints) return std::nullopt;
@@ -86,7 +84,7 @@ Value* MixedNumbers::ofInt(Value* value) {
 
 ValueId MixedNumbers::node(Value* value, DType dtype) {
   if (is(value)) return value->node;
-  if (isNoneConstant(value)) return trace_.graph().constant(Scalar::zero(dtype));
+  if (value->isNone()) return trace_.graph().constant(Scalar::zero(dtype));
   if (dtype == DType::kI64) return asInt(value)->node;
   if (!isExact(value)) return trace_.operand(value).value;
   if (value->kind == ValueKind::kPyInt) {
@@ -103,16 +101,16 @@ Value* MixedNumbers::classOf(Value* value) {
   return DataInts{trace_}.make(trace_.graph().constant(Scalar::ofInt(DType::kI64, known)), {known, known});
 }
 
-MixedNumbers::Class MixedNumbers::leastClass(const Value* value) const {
-  if (is(value)) return static_cast<Class>(value->which->range.lo);
-  if (isNoneConstant(value)) return kNone;
-  if (DataInts::isWhole(value)) return kInt;
-  return numberKind(value) == ValueKind::kPyFloat ? kFloat : kNumpy;
+SymRange MixedNumbers::classes(const Value* value) const {
+  if (is(value)) return value->which->range;
+  if (value->isNone()) return {kNone, kNone};
+  if (DataInts::isWhole(value)) return {kInt, kInt};
+  return numberKind(value) == ValueKind::kPyFloat ? SymRange{kFloat, kFloat} : SymRange{kNumpy, kNumpy};
 }
 
 SymRange MixedNumbers::intRange(Value* value, DType dtype) {
   if (is(value)) return value->range;
-  if (isNoneConstant(value)) return {0, 0};
+  if (value->isNone()) return {0, 0};
   if (dtype == DType::kF64 && value->kind == ValueKind::kPyInt) return {-kSmall, kSmall};
   if (dtype == DType::kI64 || isSmall(value)) return asInt(value)->range;
   return {0, 0};
@@ -160,15 +158,15 @@ Value* MixedNumbers::assumed(Value* value) {
   return make(value->node, which, value->range, value->name);
 }
 
-Value* MixedNumbers::given(ValueId placeholder, ValueId which, Class least) {
-  Value* classes = DataInts{trace_}.make(which, {least, kNumpy});
+Value* MixedNumbers::given(ValueId placeholder, ValueId which, SymRange classes) {
   const bool whole = trace_.graph().type(placeholder).dtype == DType::kI64;
-  return note(trace_.number(ValueKind::kArrayScalar, placeholder), classes, whole ? kGivenInt : kGivenFloat,
+  Value* number = trace_.number(ValueKind::kArrayScalar, placeholder);
+  return note(number, DataInts{trace_}.make(which, classes), whole ? kGivenInt : kGivenFloat,
               "turns of a loop decide whether a number is Python's or NumPy's");
 }
 
 ValueId MixedNumbers::handOn(Value* end, DType dtype) {
-  if (isNoneConstant(end)) return node(end, dtype);
+  if (end->isNone()) return node(end, dtype);
   if (dtype == DType::kI64) return DataInts{trace_}.within(asInt(end), kGivenInt)->node;
   if (!mayBeInt(end) || contains(kGivenFloat, end->range)) return node(end, dtype);
   graph::Graph& g = trace_.graph();
@@ -188,7 +186,7 @@ bool MixedNumbers::isDecided(const Value* value) const {
 
 /// As an operand beside `about`, which is refused where there is no such operation.
 ValueId MixedNumbers::asFloat(Value* value, Value* about) {
-  if (isNoneConstant(value)) trace_.branches.refuse(about);  // TypeError
+  if (value->isNone()) trace_.branches.refuse(about);  // TypeError
   if (canBe(value, DType::kF64)) return node(value, DType::kF64);
   if (!isWhole(value)) trace_.branches.refuse(about);
   return DataInts{trace_}.asFloat(asInt(value));

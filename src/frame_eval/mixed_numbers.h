@@ -48,9 +48,10 @@ class MixedNumbers {
   /// The number, of which is not known more from now on. `why`: what is said where it is refused.
   Value* note(Value* number, Value* which, graph::SymRange range, const std::string& why);
   /// What begins a turn of a loop.
-  Value* given(graph::ValueId placeholder, graph::ValueId which, Class least);
-  /// The least class that it may be of.
-  Class leastClass(const Value* value) const;
+  Value* given(graph::ValueId placeholder, graph::ValueId which, graph::SymRange classes);
+  /// The classes that it may be of.
+  graph::SymRange classes(const Value* value) const;
+  Class leastClass(const Value* value) const { return static_cast<Class>(classes(value).lo); }
   /// What the turn leaves. Fails the call where it is out of the range of what begins one.
   graph::ValueId handOn(Value* end, graph::DType dtype);
 

@@ -311,7 +311,7 @@ Value* openDict(Trace& trace, SourceId source, PyObject* object, const char** re
   if (isDefaultdict(Py_TYPE(object))) {
     SourceId factory = trace.sources().intern(guards::SourceKind::kElement, source, 0);
     Value* value = trace.open(trace.fromSource(factory, cpython::elementOf(object, 0)));
-    v->base = value->isConstant() && value->object.get() == Py_None ? nullptr : value;
+    v->base = value->isNone() ? nullptr : value;
   }
   return v;
 }

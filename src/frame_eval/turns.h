@@ -77,8 +77,8 @@ struct LoopShape {
     ValueKind number;  ///< kNumber: as Python sees it
     int64_t step;      ///< kInt
     std::optional<graph::DType> mixes;
-    int64_t least;          ///< class of a mixed one
-    graph::SymRange range;  ///< kDataInt
+    graph::SymRange classes;  ///< of a mixed one
+    graph::SymRange range;    ///< kDataInt
     std::optional<Place> place{};
   };
   std::vector<Variable> variables;                       ///< by slot that a turn may read; behind them those of places

@@ -154,6 +154,7 @@ struct Value {
   /// Not to be opened: not known, or one of several things.
   bool isUnknown() const { return kind == ValueKind::kUnjoined || kind == ValueKind::kChosen; }
   bool isConstant() const { return kind == ValueKind::kConstant; }
+  bool isNone() const { return isConstant() && object.get() == Py_None; }
   /// Any kind that stands for numbers in the graph.
   bool isNumeric() const {
     return kind == ValueKind::kArray || kind == ValueKind::kArrayScalar || kind == ValueKind::kPyFloat ||

@@ -130,10 +130,8 @@ void WorkTable::require(Trace& trace, const Value* container, const std::vector<
   if (!isKnown || !container->site.first || !trace.loops || container->source.valid()) return;
   if (keys.empty() || keys.size() > WorkList::kMostBegun || trace.loops->tables.contains(container->site)) return;
   // None does not say what others are like.
-  std::stable_sort(items.begin(), items.end(), [](const Value* a, const Value* b) {
-    const auto none = [](const Value* v) { return v->isConstant() && v->object.get() == Py_None; };
-    return !none(a) && none(b);
-  });
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Value* a, const Value* b) { return !a->isNone() && b->isNone(); });
   PooledList::requireIn(trace, items);
   Value *form = LongList::formOf(trace, keys), *itemForm = items.empty() ? nullptr : LongList::formOf(trace, items);
   const bool hasItems = container->kind == ValueKind::kDict;
