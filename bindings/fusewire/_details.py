@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fusewire._errors import break_lines, counted
+from fusewire._errors import break_lines, counted, left_calls
 
 
 def variants_of(facts: dict):
@@ -56,7 +56,7 @@ def variant_lines(title: str, variant: dict) -> list[str]:
     kernels, calls = counted(variant["kernels"], "kernel"), counted(variant["hits"], "call")
     lines = [f"  {title}: {kernels}, {calls}, compiled in {ms['total']:.1f} ms"]
     if variant["declines"]:
-        lines.append(f"    {counted(variant['declines'], 'call')} left to NumPy, which warns or raises there")
+        lines.append("    " + left_calls(variant["declines"]))
     for trial in variant["trials"]:
         times = f"{trial['compiled_ns'] / 1e3:.2f} us against {trial['python_ns'] / 1e3:.2f} us"
         if not trial["kept"]:

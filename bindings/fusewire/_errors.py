@@ -57,6 +57,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 
+def left_calls(number: int) -> str:
+    """Of calls that compiled code has begun and given up."""
+    return f"{counted(number, 'call')} left to Python: it warns or raises there, or they need what compiled code has no room for"
+
+
 def source_line(stop: dict) -> str:
     """The user's source line of a break, "" if there is none."""
     return linecache.getline(stop["file"], stop["line"]).strip() if stop.get("file") else ""

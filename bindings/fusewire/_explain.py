@@ -83,7 +83,7 @@ def _why_python(facts: dict) -> str:
     if not config.enable:
         return "the setting enable is off"
     if any(variant["declines"] for variant in facts["variants"]):
-        return "NumPy warns or raises for such values: it computes them, so that this is told as ever"
+        return "such calls warn, raise, or need more than compiled code has room for (longer lists, larger ints): Python makes them, so that nothing differs"
     return ""
 
 

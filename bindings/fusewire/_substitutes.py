@@ -6,6 +6,8 @@ is never run by Python: where it calls ``_left_to_numpy()``, or raises, the call
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
 
 from fusewire import _fusewire
@@ -13,6 +15,10 @@ from fusewire._declare import _compare_signatures
 
 _ELEMENTS = "?bBhHiIlLqQefdFD"  # type characters of elements that Python has a number for
 _RESULTS = "?lqdD"  # the same for results: what Python's own numbers become
+
+
+class _LeftToPythonError(Exception):
+    """Python makes the call: no code handles it."""
 
 
 def _left_to_numpy(what: str) -> None:
@@ -52,7 +58,7 @@ def vectorize(self, *args, **kwargs):
             shape, size = array.shape, array.size
         if array.dtype.kind in "fc" and np.isnan(array).any():
             # Python's comparisons set the flag that NumPy looks for when the function has been called for all elements.
-            raise FloatingPointError("not a number")
+            raise _LeftToPythonError("not a number")
     function = self.pyfunc
     rows = [array.ravel() for array in arrays]
     if self.otypes is not None:
@@ -97,8 +103,32 @@ def _or_default(found, default):
 
 def _if_any(found):
     if found is None:
-        raise ValueError("nothing in it")
+        raise _LeftToPythonError("nothing in it")
     return found
+
+
+# ---- int
+
+
+def _int_bit_count(number):
+    # Sums of the bits of two, four and eight neighbours; an int has 62 of them here.
+    bits = abs(number)
+    bits -= (bits >> 1) & 0x1555555555555555
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits += bits >> 8
+    bits += bits >> 16
+    return (bits + (bits >> 32)) & 127
+
+
+def _int_bit_length(number):
+    bits = abs(number)
+    bits |= bits >> 1
+    bits |= bits >> 2
+    bits |= bits >> 4
+    bits |= bits >> 8
+    bits |= bits >> 16
+    return _int_bit_count(bits | bits >> 32)
 
 
 # ---- min() and max() by a key
@@ -251,7 +281,7 @@ def _list_pop(items, at):
     last = len(items) - 1
     if at < 0:
         at += last + 1
-    if at < 0:
+    if at < 0 or at > last:
         raise IndexError("pop index out of range")
     item = items[at]
     for place in range(at, last):
@@ -265,7 +295,7 @@ def _refuse_nan(item):
         for part in item:
             _refuse_nan(part)
     elif not item == item:
-        raise ValueError("of which object it is, nobody knows here")
+        raise _LeftToPythonError("of which object it is, nobody knows here")
 
 
 def _list_index(items, item):
@@ -354,6 +384,30 @@ def _sorted_by(items, key, reverse):
 def _list_sort_by(items, key, reverse):
     for i, item in enumerate(_sorted_by(items, key, reverse)):
         items[i] = item
+
+
+def _first_sorted(n, iterable, key, reverse):
+    if n <= 0:
+        return []
+    items = list(iterable)
+    if key is None:
+        for item in items:
+            _refuse_nan(item)
+        return sorted(items, reverse=reverse)[:n]
+    by = [key(item) for item in items]
+    for item in by:
+        _refuse_nan(item)
+    return [items[i] for i in sorted(range(len(items)), key=lambda i: by[i], reverse=reverse)[:n]]
+
+
+@_stands_for(heapq.nlargest)
+def nlargest(n, iterable, key=None):
+    return _first_sorted(n, iterable, key, True)
+
+
+@_stands_for(heapq.nsmallest)
+def nsmallest(n, iterable, key=None):
+    return _first_sorted(n, iterable, key, False)
 
 
 # ---- dicts and sets whose keys array data decides (work_table.h)

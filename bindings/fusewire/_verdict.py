@@ -6,7 +6,7 @@ import linecache
 import re
 import textwrap
 
-from fusewire._errors import counted
+from fusewire._errors import counted, left_calls
 
 # Parts of the time of a call: below the first one a line is not worth a change; above the second the call is compiled.
 WORTH, MOSTLY = 0.03, 0.85
@@ -282,7 +282,7 @@ def _counts(facts: dict) -> str:
     kinds = [f"{hits} native as a whole" if hits else "", f"{partly} with compiled parts" if partly else "",
              f"{python} ran as Python" if python else ""]
     declined = sum(v["declines"] for v in facts["variants"])
-    kinds.append(f"{counted(declined, 'call')} left to NumPy, which warns or raises there" if declined else "")
+    kinds.append(left_calls(declined) if declined else "")
     return "; ".join(kind for kind in kinds if kind) or "none"
 
 

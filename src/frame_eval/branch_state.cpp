@@ -82,6 +82,7 @@ BranchState::BranchState(InterpreterState& state, Frame& frame)
       writes_(state.trace_.arrayWrites.size()),
       locks_(state.trace_.locks.size()),
       handled_(state.handled_.size()),
+      inFlight_(state.inFlight_),
       errors_(state.trace_.graph().errors()),
       advanced_(effects_ ? state.trace_.effects().back().lo : 0) {
   ++state.trace_.watchers;
@@ -188,6 +189,8 @@ void BranchState::restore() {
   frame_.goesOn = goesOn_;
   frame_.way = way_;
   frame_.result = nullptr;
+  state_.handled_.resize(handled_);  // an arm that raises may end in a handler
+  state_.inFlight_ = inFlight_;
   for (Saved& saved : saved_) {
     Value& v = *saved.value;
     const Contents& was = before_.at(&v);

@@ -1,12 +1,14 @@
 // Branches on array data that a trace has taken both ways.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "frame_eval/raising.h"
 #include "frame_eval/region_graph.h"
 #include "frame_eval/break_reason.h"
 #include "frame_eval/value.h"
@@ -44,11 +46,19 @@ class Branches {
     bool isEmpty = false;                      ///< nothing is there, for certain
   };
   std::vector<FoundKey> foundKeys;
+  Raising* raising = nullptr;  ///< innermost; null: nobody handles what is raised
+  struct {
+    const void* frame = nullptr;
+    int at = 0;
+    std::vector<RaisingCheck> known{};
+  } assumed;                       ///< Raising::known of the instruction that is traced next, if it is that one
   std::vector<Value*> things;      ///< that data has chosen from, by number (choices.h)
   std::optional<int64_t> payload;  ///< number of those that are another one in each choice
   bool mayReturnTwice = false;     ///< what comes behind a branch may be traced on both sides
   unsigned returning = 0;          ///< branches of which it was
 
+  /// Whether what is raised where the bool is false is no concern here: it is known to be true, or handled elsewhere.
+  bool handles(graph::ValueId holds, PyObject* type);
   /// What was traced from node `begin` on, in front of which that many branches had begun, is not wanted.
   void drop(size_t begin, unsigned branches);
   /// The Value ceases to be known, because of the branch at hand.
@@ -67,6 +77,9 @@ class Branches {
     size_t at;  ///< nodes that there were
   };
   void holdTuple(Value* list, Value* tuple);
+  bool isHeld(const Value* tuple) const {
+    return std::any_of(tuples_.begin(), tuples_.end(), [&](const HeldTuple& held) { return held.tuple == tuple; });
+  }
   /// The list is filled anew.
   void releaseAllOf(const Value* list) {
     std::erase_if(tuples_, [&](const auto& held) { return held.list == list; });

@@ -12,6 +12,7 @@
 #include <array>
 
 #include "absl/cleanup/cleanup.h"
+#include "frame_eval/arm_joins.h"
 #include "frame_eval/branching_place.h"
 #include "frame_eval/choices.h"
 #include "frame_eval/data_ints.h"
@@ -45,96 +46,6 @@ constexpr int kMostNewArrays = 4;
 constexpr size_t kMaxTail = 120;
 /// Of such branches inside of each other.
 constexpr unsigned kMaxReturning = 2;
-
-/// Instructions that can be reached from this one.
-size_t tailOf(const ControlFlow& flow, int instr) {
-  std::vector<bool> seen(flow.next.size());
-  std::vector<int> open = {instr};
-  size_t count = 0;
-  while (!open.empty()) {
-    const int at = open.back();
-    open.pop_back();
-    if (at < 0 || seen[static_cast<size_t>(at)]) continue;
-    seen[static_cast<size_t>(at)] = true;
-    ++count;
-    open.insert(open.end(), {flow.next[static_cast<size_t>(at)][0], flow.next[static_cast<size_t>(at)][1]});
-  }
-  return count;
-}
-
-/// Whether control comes back to the branch without asking an iterator for more, before it passes the join: then the
-/// array data decides how often.
-bool isLoop(const Bytecode& code, const ControlFlow& flow, int branch, int join) {
-  std::vector<bool> seen(code.instructions.size());
-  std::vector<int> open = {branch};
-  while (!open.empty()) {
-    const int at = open.back();
-    open.pop_back();
-    for (int to : flow.next[static_cast<size_t>(at)]) {
-      if (to == branch) return true;
-      const bool stops = to < 0 || to == join || seen[static_cast<size_t>(to)] ||
-                         code.instructions[static_cast<size_t>(to)].op == Opcode::kForIter;
-      if (stops) continue;
-      seen[static_cast<size_t>(to)] = true;
-      open.push_back(to);
-    }
-  }
-  return false;
-}
-
-/// The nearest instruction at which all ways from a branch meet that end with the turn or leave the loop: one that some
-/// of them pass in another turn only is none.
-int joinInTurn(const JoiningFlow& flow, const RollingBody& body, int branch) {
-  const int header = static_cast<int>(body.header);
-  const auto endsBefore = [&](int join) {  // some turn
-    std::vector<bool> seen(flow.flow.next.size());
-    std::vector<int> open = {branch};
-    while (!open.empty()) {
-      const int at = open.back();
-      open.pop_back();
-      for (int to : flow.flow.next[static_cast<size_t>(at)]) {
-        if (to < 0 || to == join) continue;
-        if (to == header) return true;
-        if (!body.contains(to) || seen[static_cast<size_t>(to)]) continue;
-        seen[static_cast<size_t>(to)] = true;
-        open.push_back(to);
-      }
-    }
-    return false;
-  };
-  int join = flow.joins[static_cast<size_t>(branch)];
-  while (body.contains(join) && endsBefore(join)) join = flow.joins[static_cast<size_t>(join)];
-  return join;
-}
-
-/// Whether something happens on a way out of the loop before it comes to the join.
-bool actsBehind(const Bytecode& code, const JoiningFlow& flow, const RollingBody& body, int join) {
-  for (int i = 0; i < flow.flow.size(); ++i) {
-    if (!body.contains(i) || code.instructions[static_cast<size_t>(i)].op == Opcode::kForIter) continue;
-    for (int to : flow.flow.next[static_cast<size_t>(i)])
-      if (to >= 0 && !body.contains(to) && flow.joins[static_cast<size_t>(to)] >= 0 && !leadsTo(code, to, join, true))
-        return true;
-  }
-  return false;
-}
-
-/// Where a turn of the loop begins about which a branch decides: the innermost one without an iterator. Also for the
-/// branch in front of a loop that the compiler has made of `while`, with the condition written twice. -1: of none.
-int loopOf(const Bytecode& code, const CodeFlow& flow, int branch) {
-  const cpython::Position& at = code.instructions[static_cast<size_t>(branch)].position;
-  for (int i = 0; i < static_cast<int>(code.instructions.size()); ++i) {
-    const Instr& other = code.instructions[static_cast<size_t>(i)];
-    const bool jumps = other.op == Opcode::kPopJumpIfFalse || other.op == Opcode::kPopJumpIfTrue;
-    const bool stands = other.copy == code.instructions[static_cast<size_t>(branch)].copy;
-    const bool same = i == branch || (jumps && stands && other.position == at);
-    if (!same || !isLoop(code, flow.joining.flow, i, flow.joining.joins[static_cast<size_t>(i)])) continue;
-    for (const Loop& loop : flow.loops)
-      if (loop.contains[static_cast<size_t>(i)] &&
-          code.instructions[static_cast<size_t>(loop.header)].op != Opcode::kForIter)
-        return loop.header;
-  }
-  return -1;
-}
 
 /// What a chained comparison leaves on the stack where it ends early is dropped on the way.
 void dropNumbers(Frame& frame, size_t depth) {
@@ -240,12 +151,19 @@ int Branching::joinOf(const Frame& frame, int branch) {
       return -1;
     }
   }
-  if (!frame.rolling.empty()) return joinInTurn(flow.joining, frame.rolling.back(), branch);
+  if (!frame.rolling.empty()) return joinInTurn(flow.joining, frame.rolling.back(), {branch}, join);
   const int end = static_cast<int>(code.instructions.size());
   const bool twice = trace.branches.mayReturnTwice && &frame == interpreter.frames_.front().get() &&
                      trace.branches.depth < kMaxReturning && join != end && tailOf(flow.joining.flow, join) <= kMaxTail;
   trace.branches.returning += twice;
   return twice ? end : join;
+}
+
+/// Of ways that begin at two instructions.
+int Branching::joinOfBoth(const Frame& frame, int first, int second) const {
+  const JoiningFlow& flow = interpreter.flowIn(*frame.code).joining;
+  const int join = meeting(flow, {first, second});
+  return join < 0 || frame.rolling.empty() ? join : joinInTurn(flow, frame.rolling.back(), {first, second}, join);
 }
 
 /// Traces one arm and goes back. None if the arm raises, and does nothing or what Python has to do (the message says
@@ -272,15 +190,23 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
   } catch (const UnjoinedUse& use) {
     if (use.branch < place.number) throw;  // of a branch before this one
     refuse(place, "in it, " + use.detail, use.remedy);
-  } catch (const CaptureBreak& b) {
-    const bool raises = endsInRaise || (b.reason == BreakReason::kPythonException &&
-                                        (frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs ||
-                                         b.detail.find("Error: ") != std::string::npos));
+  } catch (CaptureBreak& b) {
+    raised = before.changed().empty() ? b.raised : nullptr;  // whoever handles it finds what has been done
+    const bool raises = endsInRaise || raised ||
+                        (b.reason == BreakReason::kPythonException &&
+                         (frame.code->instructions[frame.pc - 1].op == Opcode::kRaiseVarargs ||
+                          b.detail.find("Error: ") != std::string::npos));
     if ((raises || b.warns) && interpreter.frame_ == &frame && !before.irreversible()) {
       --frame.arms;
       trace.leavesRaises |= interpreter.isHandled();
       before.restore();
       return std::nullopt;
+    }
+    if (b.handler >= 0 && interpreter.leavesRaises() && trace.loops && !std::exchange(trace.loops->handlesRaises, true))
+      throw LoopsDecided{};
+    if (b.handler >= 0 && place.branch >= 0 && interpreter.frame_ == &frame && !place.returns()) {
+      const int join = joinOfBoth(frame, place.join, b.handler);
+      if (join >= 0) b.remedy = Remedy{frame.code->identity(), static_cast<size_t>(place.branch), join};
     }
     refuse(place, reasonOf(b, trace.line), b.remedy);
   }
@@ -370,18 +296,9 @@ void Branching::choose(Value* number, absl::Span<const Way> ways) {
   if (ways.size() == 1) return ways[0].enter();
   Frame& frame = *interpreter.frame_;
   const JoiningFlow& flow = interpreter.flowIn(*frame.code).joining;
-  // The nearest instruction that all of them lead to.
-  auto isBehind = [&](int at, int pc) {
-    while (pc >= 0 && pc != at && pc < static_cast<int>(flow.joins.size())) {
-      const int next = pc == flow.flow.size() ? -1 : flow.joins[static_cast<size_t>(pc)];
-      pc = next == pc ? -1 : next;
-    }
-    return pc == at;
-  };
-  int join = ways[0].pc;
-  while (join >= 0 && join < flow.flow.size() &&
-         !std::all_of(ways.begin(), ways.end(), [&](const Way& way) { return isBehind(join, way.pc); }))
-    join = flow.joins[static_cast<size_t>(join)];
+  std::vector<int> begins;
+  for (const Way& way : ways) begins.push_back(way.pc);
+  const int join = meeting(flow, begins);
   Place place{frame, trace.at, trace.line, join, trace.branches.ended, -1};
   if (join < 0) refuse(place, "a way out of a loop leads nowhere");
   findLeaves(place);
@@ -467,10 +384,11 @@ bool Branching::tryBoth(const BothArms& both, bool last) {
     return true;
   }
   if (!first && !second) throw CaptureBreak(BreakReason::kPythonException, "both sides of a decision raise", place.at);
-  // Python raises it, from the beginning: until then nothing has happened.
   backTo(place);
   branches.graph.drop(arms.begin);
-  branches.graph.require(first ? both.predicate : trace.graph().unary(graph::Op::kLogicalNot, both.predicate));
+  const ValueId holds = first ? both.predicate : trace.graph().unary(graph::Op::kLogicalNot, both.predicate);
+  // Python raises it, from the beginning: until then nothing has happened.
+  if (!raised || !branches.handles(holds, raised)) branches.graph.require(holds);
   both.enter(first ? 0 : 1);
   return true;
 }

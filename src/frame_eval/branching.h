@@ -14,6 +14,8 @@ struct Branching {
   Trace& trace;
   std::string loopRefused{};  ///< why the loop that the branch decides about is none of the graph
 
+  PyObject* raised = nullptr;  ///< what an arm has raised that a frame around it handles
+
   /// The truth of a value that is array data, as a bool of the graph; none if the truth is known, can be guarded, or is
   /// an error.
   std::optional<graph::ValueId> condition(Value* value);
@@ -34,6 +36,15 @@ struct Branching {
   /// where it is none of those before.
   void choose(Value* number, absl::Span<const Way> ways);
 
+  // ---- exceptions that the frame handles (raising.cpp)
+  /// Of the instruction that the frame has begun.
+  std::optional<Raising> raisingAt(Frame& frame) const;
+  /// At the instruction, which takes that stack, and has been found to raise where data says so.
+  /// Whether the handler of what has been raised in an arm of the frame leads to where the arm ends, anywhere if
+  /// `leaves`; breaks if it does not.
+  void checkUnwinds(const Frame& frame, int end, bool leaves, Value* exception) const;
+  void fork(Frame& frame, size_t pc, const std::vector<Value*>& stack, const DataRaise& raise);
+
   // ---- what nobody knows behind a branch, or of a choice, is known in its arms (late_joins.cpp)
   /// At an instruction that has been found not to know what to do with one thing or another (choices.h): it, and what
   /// follows in its statement, is traced for each of them. False if it takes none.
@@ -49,6 +60,7 @@ struct Branching {
   bool tryBoth(const BothArms& both, bool last);
   void leaveNothing(const Place& place, std::optional<ArmEnd>& first, std::optional<ArmEnd>& second);
   int joinOf(const Frame& frame, int branch);
+  int joinOfBoth(const Frame& frame, int first, int second) const;
   bool hasStop(const Frame& frame, int from, int to) const;
   bool splitAt(Frame& frame, int at, size_t operand);
   void findLeaves(Place& place);

@@ -53,6 +53,8 @@ class CaptureBreak : public std::exception {
   bool unrolls = false;  ///< see ofUnrolled()
   bool splits = false;   ///< each thing of a choice by itself may be something else (choices.h)
   std::optional<Remedy> remedy{};  ///< what may help, if all else does not
+  int handler = -1;                ///< an instruction where what an arm has raised is handled, outside of the arm
+  PyObject* raised = nullptr;      ///< what an arm has raised, for a handler of another frame; borrowed
   bool warns = false;              ///< the instruction gives a warning: a way there is as one that raises
 };
 

@@ -22,8 +22,11 @@ Value* Builtins::callHeap(const CallArgs& args) {
   Value* heap = args.positional[0];
   if (heap->kind != ValueKind::kList && !WorkList::is(heap)) refuse("of this list");
   WorkList::require(trace, heap);
+  Branches& branches = trace.branches;
+  const bool doubled = branches.isDoubled(heap) || (args.positional.size() > 1 && branches.isHeld(args.positional[1]));
   Value* result = byStepsOfOurs(args);
-  if (std::string_view(name) == "_heapq.heappop" && result->kind == ValueKind::kTuple) trace.branches.release(result);
+  if (!doubled) branches.forgetDoubled(heap);  // each of its items has been moved to one place
+  if (std::string_view(name) == "_heapq.heappop" && result->kind == ValueKind::kTuple) branches.release(result);
   return result;
 }
 

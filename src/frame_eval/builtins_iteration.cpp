@@ -495,6 +495,11 @@ Value* Builtins::callList(const CallArgs& args) {
   Collections collections{interpreter, trace};
   if (Value* list = LongList::copied(trace, iterable, site)) return collections.workedIfFound(list);
   if (PooledList::is(iterable)) return PooledList{trace, iterable}.copy();
+  if (isLongList(iterable) && !iterable->cls) {
+    Value* whole = trace.make(ValueKind::kSlice);
+    whole->items.assign(3, trace.constant(Py_None));
+    return LongList{trace, iterable}.item(whole);
+  }
   if (site.first && trace.loops->lists.contains(site))
     if (Value* list = LongList::ofRange(trace, iterable, site)) return collections.workedIfFound(list);
   const bool numbers = iterable->kind == ValueKind::kRange || iterable->kind == ValueKind::kList ||

@@ -55,32 +55,42 @@ const MathFunction* find(std::string_view name) {
   return it == kByName->end() ? nullptr : it->second;
 }
 
-/// Fails the call where Python raises.
-void requireDomain(Trace& trace, MathDomain domain, const std::vector<ValueId>& operands, ValueId result) {
+/// Fails the call where Python raises for what it is given.
+void requireOperand(Trace& trace, MathDomain domain, ValueId x) {
   graph::Graph& g = trace.graph();
-  DataInts checks{trace};
-  const ValueId x = operands[0];
   const auto number = [&](double v) { return g.constant(graph::Scalar::ofDouble(DType::kF64, v)); };
   // Comparisons with NaN are false.
-  const auto refuse = [&](ValueId condition) { checks.require(g.unary(Op::kLogicalNot, condition)); };
+  const auto refuse = [&](ValueId condition) {
+    DataInts{trace}.require(g.unary(Op::kLogicalNot, condition), PyExc_ValueError);
+  };
   switch (domain) {
-    case MathDomain::kAny: return;
     case MathDomain::kNotNegative: return refuse(g.binary(Op::kLess, x, number(0)));
     case MathDomain::kPositive: return refuse(g.binary(Op::kLessEqual, x, number(0)));
     case MathDomain::kAboveMinusOne: return refuse(g.binary(Op::kLessEqual, x, number(-1)));
     case MathDomain::kWithinOne: return refuse(g.binary(Op::kLess, number(1), g.unary(Op::kAbsolute, x)));
     case MathDomain::kNotInfinite: return refuse(g.unary(Op::kIsinf, x));
-    case MathDomain::kFiniteResult: {
-      ValueId fine = g.unary(Op::kIsfinite, result);
-      for (ValueId operand : operands)
-        fine = g.binary(Op::kLogicalOr, fine, g.unary(Op::kLogicalNot, g.unary(Op::kIsfinite, operand)));
-      return checks.require(fine);
-    }
-    case MathDomain::kNumberResult: {
-      const auto isNumber = [&](ValueId v) { return g.binary(Op::kEqual, v, v); };
-      const ValueId numbers = g.binary(Op::kLogicalAnd, isNumber(x), isNumber(operands[1]));
-      return refuse(g.binary(Op::kLogicalAnd, numbers, g.unary(Op::kLogicalNot, isNumber(result))));
-    }
+    case MathDomain::kAny:
+    case MathDomain::kFiniteResult:
+    case MathDomain::kNumberResult: return;
+  }
+}
+
+/// The same for what would come out.
+void requireResult(Trace& trace, MathDomain domain, const std::vector<ValueId>& operands, ValueId result) {
+  graph::Graph& g = trace.graph();
+  DataInts checks{trace};
+  if (domain == MathDomain::kFiniteResult) {
+    ValueId fine = g.unary(Op::kIsfinite, result);
+    for (ValueId operand : operands)
+      fine = g.binary(Op::kLogicalOr, fine, g.unary(Op::kLogicalNot, g.unary(Op::kIsfinite, operand)));
+    // Powers of zero raise something else.
+    operands.size() == 1 ? checks.require(fine, PyExc_OverflowError) : checks.require(fine);
+  }
+  if (domain == MathDomain::kNumberResult) {
+    const auto isNumber = [&](ValueId v) { return g.binary(Op::kEqual, v, v); };
+    const ValueId numbers = g.binary(Op::kLogicalAnd, isNumber(operands[0]), isNumber(operands[1]));
+    const ValueId isNone = g.binary(Op::kLogicalAnd, numbers, g.unary(Op::kLogicalNot, isNumber(result)));
+    checks.require(g.unary(Op::kLogicalNot, isNone), PyExc_ValueError);
   }
 }
 
@@ -89,7 +99,7 @@ void requireDomain(Trace& trace, MathDomain domain, const std::vector<ValueId>& 
 /// pow(x, y) of floats as `x ** y` and math.pow() compute it.
 Value* floatPower(Trace& trace, ValueId base, ValueId exponent) {
   const ValueId result = trace.graph().binary(Op::kPower, base, exponent);
-  requireDomain(trace, MathDomain::kFiniteResult, {base, exponent}, result);
+  requireResult(trace, MathDomain::kFiniteResult, {base, exponent}, result);
   return trace.number(ValueKind::kPyFloat, result);
 }
 
@@ -118,9 +128,14 @@ Value* Builtins::callMath(const CallArgs& args) {
   }
   graph::Graph& g = trace.graph();
   if (product) operands.push_back(g.constant(graph::Scalar::ofDouble(DType::kF64, function->factor)));
+  requireOperand(trace, function->domain, operands[0]);
+  const graph::ErrorRules errors = g.errors();
+  if (trace.branches.raising && trace.branches.raising->forks)
+    g.setErrors({graph::ErrorRules::kAll, 0});  // it stands in front of the branch
   const ValueId result =
       operands.size() == 1 ? g.unary(function->op, operands[0]) : g.binary(function->op, operands[0], operands[1]);
-  requireDomain(trace, function->domain, operands, result);
+  g.setErrors(errors);
+  requireResult(trace, function->domain, operands, result);
   switch (function->answer) {
     case MathAnswer::kFloat: break;
     case MathAnswer::kInt: return DataInts{trace}.fromNumber(result);

@@ -134,6 +134,7 @@ Value* chosenItem(Trace& trace, const std::vector<Value*>& items, Value* index) 
   Value* number = ints.ofScalar(index);
   if (!number) return nullptr;
   const auto size = static_cast<int64_t>(items.size());
+  ints.requireWithin(number, trace.syms().constant(-size), trace.syms().constant(size - 1));
   number = ints.within(number, {-size, size - 1});
   ValueId place = number->node;
   if (number->range.lo < 0) {

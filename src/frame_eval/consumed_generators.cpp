@@ -1,6 +1,9 @@
 #include "frame_eval/consumed_generators.h"
 
+#include <algorithm>
+
 #include "frame_eval/builtins.h"
+#include "frame_eval/choices.h"
 #include "frame_eval/declared_calls.h"
 #include "frame_eval/generator.h"
 #include "frame_eval/inlined_generators.h"
@@ -206,10 +209,13 @@ Value* ConsumedGenerators::consume(Value* iterable, Consumer consumer, Value* ot
     if (consumer == Consumer::kNext) in.stopIteration(nullptr);
     in.raiseAbout(PyExc_ValueError, "min() or max() of an empty sequence");
   }
-  if (result->isNone())
+  const bool isChoice = Choices::is(result) && std::any_of(result->items.begin(), result->items.end(),
+                                                           [](const Value* thing) { return thing->isNone(); });
+  // One of its items may be None.
+  if (result->isNone() || (isChoice && otherwise && !otherwise->isNone()))
     trace.fail(BreakReason::kUnsupportedCall, "min(), max() or next() of what may be None");
   if (otherwise) return byUs("_or_default", {result, otherwise});
-  return MixedNumbers::mayBeNone(result) ? byUs("_if_any", {result}) : result;
+  return isChoice || MixedNumbers::mayBeNone(result) ? byUs("_if_any", {result}) : result;
 }
 
 }  // namespace fw::capture

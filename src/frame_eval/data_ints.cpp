@@ -135,6 +135,10 @@ Value* DataInts::fromNumber(ValueId node) {
     const int bits = graph::itemSize(dtype) * 8 - (graph::isSigned(dtype) ? 1 : 0);
     range = {graph::isSigned(dtype) ? -(int64_t{1} << bits) : 0, (int64_t{1} << bits) - 1};
   }
+  if (trace_.branches.raising && graph::isFloat(dtype)) {
+    require(g.binary(Op::kEqual, node, node), PyExc_ValueError);
+    require(g.unary(Op::kLogicalNot, g.unary(Op::kIsinf, node)), PyExc_OverflowError);
+  }
   const ValueId whole = g.cast(node, DType::kI64);
   if (contains(kAny, range) || dtype == DType::kI64) return make(whole, range);
   // What is too large for 64 bits, infinite or no number is out of this range when it has been converted.
@@ -210,7 +214,7 @@ Value* DataInts::quotient(Value* left, Value* right, bool rest) {
   if (b.lo == 0 && b.hi == 0) trace_.fail(BreakReason::kPythonException, "ZeroDivisionError: division by zero");
   const bool mayBeZero = b.lo <= 0 && b.hi >= 0;
   const ValueId zero = g.constant(graph::Scalar::ofInt(DType::kI64, 0));
-  if (mayBeZero) require(g.binary(Op::kNotEqual, right->node, zero));
+  if (mayBeZero) require(g.binary(Op::kNotEqual, right->node, zero), PyExc_ZeroDivisionError);
   const ValueId node = g.binary(rest ? Op::kRemainder : Op::kFloorDivide, left->node, right->node);
   if (rest) return make(node, {b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0});
   const int64_t most = std::max(std::abs(a.lo), std::abs(a.hi));
@@ -267,7 +271,8 @@ Value* DataInts::binary(int op, Value* first, Value* second) {
     case cpython::kNbTrueDivide: {
       graph::Graph& g = trace_.graph();
       if (right->range.lo <= 0 && right->range.hi >= 0)
-        require(g.binary(Op::kNotEqual, right->node, g.constant(graph::Scalar::ofInt(DType::kI64, 0))));
+        require(g.binary(Op::kNotEqual, right->node, g.constant(graph::Scalar::ofInt(DType::kI64, 0))),
+                PyExc_ZeroDivisionError);
       return trace_.number(ValueKind::kPyFloat, g.binary(Op::kDivide, asFloat(left), asFloat(right)));
     }
     case cpython::kNbAnd:

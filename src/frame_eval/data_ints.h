@@ -48,6 +48,10 @@ class DataInts {
   Value* within(Value* value, graph::SymRange range);
   /// Fails the call where the bool is false.
   void require(graph::ValueId condition);
+  /// The same of what Python raises as that builtin exception where the bool is false (raising.h).
+  void require(graph::ValueId condition, PyObject* raised);
+  /// Nothing, but where the code handles what Python raises for an index beyond those: there, it is none from now on.
+  void requireWithin(Value* value, graph::SymId least, graph::SymId most, PyObject* raised = PyExc_IndexError);
 
   /// Operator by CPython's number NB_*; null where the graph has no form for it.
   Value* binary(int op, Value* left, Value* right);

@@ -159,7 +159,8 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
   container |= self->kind == ValueKind::kSet || self->kind == ValueKind::kDeque || self->kind == ValueKind::kIterator ||
                self->kind == ValueKind::kTuple || self->kind == ValueKind::kList || self->kind == ValueKind::kDict ||
                isLongList(self) || PooledList::is(self) || self->kind == ValueKind::kWorkTable ||
-               self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt || self->kind == ValueKind::kPyBool;
+               self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt ||
+               self->kind == ValueKind::kPyBool || self->kind == ValueKind::kDataInt;
   if (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type)) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }

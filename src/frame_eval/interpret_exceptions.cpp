@@ -7,6 +7,7 @@
 
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/interpreter.h"
+#include "frame_eval/raising.h"
 #include "frame_eval/type_lookups.h"
 #include "frame_eval/unwind.h"
 #include "graph/support/check.h"
@@ -25,15 +26,8 @@ bool isA(const Value* exception, PyObject* cls) {
   return PyType_IsSubtype(typeOfException(exception), reinterpret_cast<PyTypeObject*>(cls));
 }
 
-/// Instructions [start, end) around `at`, or null.
-const cpython::Handler* handlerOf(const Bytecode& code, int at) {
-  for (const cpython::Handler& h : code.handlers) {
-    if (h.start <= at && at < h.end) return &h;
-  }
-  return nullptr;
-}
+}  // namespace
 
-/// True if making an instance stores the arguments and does nothing else that could be seen.
 bool storesArguments(PyTypeObject* type) {
   static PyObject* const kOwnInit[] = {PyExc_StopIteration, PyExc_AttributeError, PyExc_NameError, PyExc_SystemExit};
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
@@ -44,8 +38,6 @@ bool storesArguments(PyTypeObject* type) {
   }
   return false;
 }
-
-}  // namespace
 
 bool Interpreter::isInstanceOf(Value* exception, PyObject* cls) { return isA(exception, cls); }
 
@@ -60,7 +52,7 @@ bool InterpreterState::isHandled() const {
 void Interpreter::raiseValue(Value* exception) {
   FW_CHECK(exception->kind == ValueKind::kException);
   exception->opened = false;
-  if (catchers_ == 0 && !isHandled()) escaped(exception);
+  if ((catchers_ == 0 && !isHandled()) || isLeftToPython(typeOfException(exception))) escaped(exception);
   throw VirtualRaise(exception);
 }
 

@@ -3,6 +3,7 @@
 // that ends the trace suspended inside try or with makes a break where it was made.
 #include "frame_eval/generator.h"
 
+#include "absl/cleanup/cleanup.h"
 #include "frame_eval/consumed_generators.h"
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/unwind.h"
@@ -86,6 +87,10 @@ Value* Interpreter::resume(GeneratorIterator& generator, Value* sent, Value* thr
   generator.running = generator.started = true;
   frame.yielded = nullptr;
   CatchScope scope(catchers_);
+  // What it raises leaves it in another state.
+  const absl::Cleanup leave = [this, outer = std::exchange(trace_.branches.raising, nullptr)] {
+    trace_.branches.raising = outer;
+  };
   try {
     if (thrown) {
       frame_ = &frame;

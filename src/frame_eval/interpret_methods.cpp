@@ -66,6 +66,10 @@ Value* Interpreter::callMethod(Value* self, const std::string& name, CallArgs ar
       // A method of a number that is known before the compiled code runs: called then, or now on the value seen.
       std::vector<Value*> operands{self};
       operands.insert(operands.end(), args.positional.begin(), args.positional.end());
+      const bool isLate = self->kind == ValueKind::kDataInt || self->kind == ValueKind::kPyBool ||
+                          (self->kind == ValueKind::kPyInt && trace_.turns.contains(self->sym));
+      if (isLate && (name == "bit_length" || name == "bit_count") && operands.size() == 1 && args.keywords.empty())
+        return Collections{*this, trace_}.bySteps("_int_" + name, {DataInts{trace_}.of(self)});
       PyObject* method = lookUp(trace_.typeOf(self), internedName(name).get());
       if (method && args.keywords.empty()) {
         if (Value* result = trace_.numbers().apply(method, operands)) return result;

@@ -125,7 +125,7 @@ bool isDecidedOnTheWay(Trace& trace, Value* left, Value* right) {
 void requireNotZero(Trace& trace, graph::ValueId divisor) {
   graph::Graph& g = trace.graph();
   const graph::ValueId zero = g.constant(graph::Scalar::zero(DType::kF64));
-  DataInts{trace}.require(g.binary(Op::kNotEqual, divisor, zero));
+  DataInts{trace}.require(g.binary(Op::kNotEqual, divisor, zero), PyExc_ZeroDivisionError);
 }
 
 /// Of ints that turns of loops decide: what is not linear in the turn, or a quotient, is computed rather than reasoned

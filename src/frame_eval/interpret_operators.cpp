@@ -110,7 +110,26 @@ bool isHuge(int op, PyObject* left, PyObject* right) {
 void Interpreter::onBinaryOp(const Instr& instr) {
   auto [left, right] = popPair();
   bool inplace = instr.arg >= kFirstInplace;
-  push(binary(inplace ? instr.arg - kFirstInplace : instr.arg, inplace, left, right));
+  const int op = inplace ? instr.arg - kFirstInplace : instr.arg;
+  // `path = path + [i]`: a list that has no other name might as well grow.
+  const Instr& next = frame_->code->instructions[frame_->pc];
+  const auto isOwnList = [](const Value* v) {
+    return (v->kind == ValueKind::kList || isLongList(v)) && !v->source.valid() && !v->cls;
+  };
+  if (op == cpython::kNbAdd && next.op == cpython::Opcode::kStoreFast && isOwnList(left) && isOwnList(right) &&
+      left != right) {
+    Value*& slot = frame_->slots[static_cast<size_t>(next.arg)];
+    if (slot == left) {
+      slot = nullptr;
+      const auto& rows = trace_.branches.held();
+      const auto isRow = [&](const auto& held) {
+        return std::find(left->items.begin(), left->items.end(), held.second) != left->items.end();
+      };
+      inplace = !isHeld(left) && std::none_of(rows.begin(), rows.end(), isRow);
+      slot = left;
+    }
+  }
+  push(binary(op, inplace, left, right));
 }
 
 Value* Interpreter::foldBinary(int op, Value* left, Value* right) {

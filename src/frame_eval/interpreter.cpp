@@ -5,6 +5,7 @@
 #include "frame_eval/branching.h"
 #include "frame_eval/choices.h"
 
+#include "absl/cleanup/cleanup.h"
 #include "cpython/loop_tests.h"
 #include "frame_eval/inlined_generators.h"
 #include "frame_eval/interpret_common.h"
@@ -68,6 +69,8 @@ void Interpreter::execute(Frame& frame) {
   Frame* caller = frame_;
   frame.callerAgain = caller && caller->again;
   frame_ = &frame;
+  if (Raising* raising = trace_.branches.raising; raising && raising->forks && !raising->before)
+    raising->before = std::make_shared<BranchState>(static_cast<InterpreterState&>(*this), *raising->owner);
   if (outermost) Collections{*this, trace_}.makePools();
   try {
     runTo(frame, -1);
@@ -111,8 +114,7 @@ void Interpreter::runTo(Frame& frame, int stop, int other, const std::vector<boo
       throw;
     } catch (const VirtualRaise& raise) {
       frame_ = &frame;
-      const BreakReason reason = leavesRaises() ? BreakReason::kPythonException : BreakReason::kDataDependentBranch;
-      if (frame.arms) trace_.fail(reason, "an exception leaves it for a handler");
+      if (frame.arms) Branching{*this, trace_}.checkUnwinds(frame, stop, inside != nullptr, raise.exception);
       if (unwind(frame, raise.exception)) continue;
       if (outermost) escaped(raise.exception);
       throw;
@@ -135,7 +137,22 @@ void Interpreter::step(Frame& frame) {
   const bool splits = trace_.loops && !trace_.loops->splits.empty() &&
                       trace_.loops->splits.contains({frame.code->identity(), frame.pc - 1});
   if (splits && Branching{*this, trace_}.split(frame)) return;
-  (this->*kMethods[static_cast<int>(instr.op)])(instr);
+  const auto method = kMethods[static_cast<int>(instr.op)];
+  auto raising = frame.code->handlers.empty() ? std::nullopt : Branching{*this, trace_}.raisingAt(frame);
+  if (!raising) return (this->*method)(instr), checkRefusals(trace_.graph(), nodes);
+  trace_.branches.raising = &*raising;
+  const absl::Cleanup leave = [&] { trace_.branches.raising = raising->outer; };
+  if (raising->forks) {
+    const std::vector<Value*> stack = frame.stack;
+    const size_t pc = frame.pc - 1;
+    try {
+      (this->*method)(instr);
+    } catch (const DataRaise& raise) {
+      Branching{*this, trace_}.fork(frame, pc, stack, raise);
+    }
+  } else {
+    (this->*method)(instr);
+  }
   checkRefusals(trace_.graph(), nodes);
 }
 

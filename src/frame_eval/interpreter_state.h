@@ -27,9 +27,11 @@ struct KeyIndex {
 struct CodeFlow {
   explicit CodeFlow(const Bytecode& code)
       : joining(flowOf(code)),
-        loops(naturalLoops(joining.flow)),
-        live(code, joining.flow, std::vector<bool>(static_cast<size_t>(code.slotCount()))) {}
+        flow(withExcepts(code, joining.flow)),
+        loops(naturalLoops(flow)),
+        live(code, flow, std::vector<bool>(static_cast<size_t>(code.slotCount()))) {}
   JoiningFlow joining;
+  ControlFlow flow;         ///< with the ways to handlers
   std::vector<Loop> loops;  ///< smaller ones first
   Liveness live;
 };
@@ -72,7 +74,10 @@ struct InterpreterState {
   /// Whether anything but the instruction at hand, which has taken it from the stack, refers to a Value.
   bool isHeld(const Value* value) const;
   /// Whether a call that raises in an arm what the function handles is Python's as a whole.
-  bool leavesRaises() const { return !options_.changing || !options_.changing->contains(kHandledRaises); }
+  bool leavesRaises() const {
+    const bool handles = trace_.loops && trace_.loops->handlesRaises;
+    return !handles && (!options_.changing || !options_.changing->contains(kHandledRaises));
+  }
   /// Whether code of a frame handles what is raised here.
   bool isHandled() const;
 

@@ -49,8 +49,9 @@ Value* LongList::placeWithin(Value* index, Value* length) const {
     number = ints.make(always ? fromEnd : numpy::ufuncNode(trace, graph::Op::kWhere, {below, fromEnd, number->node}),
                        {-kMostDataInt, kMostDataInt});
   }
-  const SymId size = ints.symbol(length, zero, room());
-  (void)ints.symbol(number, zero, syms.canonical(syms.sub(size, syms.constant(1))));
+  const SymId size = ints.symbol(length, zero, room()), last = syms.canonical(syms.sub(size, syms.constant(1)));
+  ints.requireWithin(number, zero, last);
+  (void)ints.symbol(number, zero, last);
   const auto most = syms.asConst(room());
   return ints.make(number->node, {0, most ? *most - 1 : kMostDataInt});
 }

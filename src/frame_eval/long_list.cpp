@@ -142,10 +142,8 @@ void LongList::holdTuples(Value* item) const {
 void LongList::store(Value* form, Value* item, Value* place, size_t& part) const {
   if (form->kind == ValueKind::kTuple) {
     const auto items = tupleItems(trace, item);
-    const auto& held = trace.branches.tuples();
-    const auto isIt = [&](const auto& h) { return h.tuple == item; };
     // Those of lists that are worked off are moved from list to list, and between places; the caller's is in none.
-    if (!item->source.valid() && std::any_of(held.begin(), held.end(), isIt)) {
+    if (!item->source.valid() && trace.branches.isHeld(item)) {
       if (list->position != kWorked) WorkList::require(trace, list);
       if (list->position != kWorked) refuse("a list gets a tuple that a list has already");
       trace.branches.noteDoubled(list);

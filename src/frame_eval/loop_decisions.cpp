@@ -30,6 +30,7 @@ void Rolling::refuse(const std::string& why) {
     trace_.loops->shapeless.insert(key());
     throw LoopsDecided{};
   }
+  if (trace_.leavesRaises && !std::exchange(trace_.loops->handlesRaises, true)) throw LoopsDecided{};
   doubtCounters(false);
   trace_.loops->refused[key()] = why;
   throw LoopsDecided{};

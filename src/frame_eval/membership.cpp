@@ -148,7 +148,7 @@ Value* Collections::entryAmongKnown(Value* dict, Value* key, Value* otherwise) {
     values.push_back(openKnown(trace, otherwise));
   }
   Value* value = chosenAmong(trace, number, numbers, values);
-  if (value && !otherwise) ints.require(trace.graph().binary(Op::kLess, number, constant(none)));
+  if (value && !otherwise) ints.require(trace.graph().binary(Op::kLess, number, constant(none)), PyExc_KeyError);
   return value;
 }
 

@@ -235,7 +235,8 @@ Value* MixedNumbers::binary(int op, Value* left, Value* right) {
     if (!contains({-kExactFloat, kExactFloat}, range)) trace_.branches.refuse(number);
   }
   if (divides)  // Python's raises
-    DataInts{trace_}.require(g.binary(Op::kNotEqual, b, g.constant(Scalar::ofDouble(DType::kF64, 0))));
+    DataInts{trace_}.require(g.binary(Op::kNotEqual, b, g.constant(Scalar::ofDouble(DType::kF64, 0))),
+                             PyExc_ZeroDivisionError);
   return make(g.binary(with, a, b), greatestClass(left, right, divides), range, number->name);
 }
 

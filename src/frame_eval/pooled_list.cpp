@@ -410,7 +410,9 @@ Value* PooledList::pop(bool first) const {
   requireList();
   DataInts ints{trace};
   Value* one = intOf(trace, 1);
-  Value* rest = ints.within(added(trace, length(), one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
+  Value* last = added(trace, length(), one, cpython::kNbSubtract);
+  ints.requireWithin(last, trace.syms().constant(0), trace.syms().constant(kMostDataInt));
+  Value* rest = ints.within(last, {0, kMostDataInt});  // or it raises
   rest = ints.make(rest->node, {0, poolRoom()});
   Value* item = load(placeOf(first ? intOf(trace, 0) : rest));
   if (first) {

@@ -142,6 +142,8 @@ struct LoopDecisions {
   /// about what it does, and a turn by itself would leave things that nobody can hand on. Where the trace had ended
   /// without.
   absl::flat_hash_set<Key> wholes;
+  bool handlesRaises = false;                ///< a turn is traced in which code raises what it handles, for certain
+  absl::flat_hash_set<Key> unforked;         ///< instructions that are no branches where they raise (raising.h)
   absl::flat_hash_set<Key> splits;           ///< instructions that are traced for each thing of a choice that they take
   absl::flat_hash_map<Key, int> laterJoins;  ///< of branches: the instruction where their arms end
   int endedAt = -1;

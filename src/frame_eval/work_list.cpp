@@ -355,7 +355,9 @@ Value* WorkList::pop(bool first) const {
   DataInts ints{trace};
   Value* one = trace.pyInt(trace.syms().constant(1));
   Value* length = LongList{trace, list}.length();
-  Value* rest = ints.within(added(trace, length, one, cpython::kNbSubtract), {0, kMostDataInt});  // or it raises
+  Value* last = added(trace, length, one, cpython::kNbSubtract);
+  ints.requireWithin(last, trace.syms().constant(0), trace.syms().constant(kMostDataInt));
+  Value* rest = ints.within(last, {0, kMostDataInt});  // or it raises
   Value* item = loadAt(first ? head() : placeOf(rest));
   list->items[0] = rest;
   if (first) list->overlay[0].second = inRing(added(trace, head(), one));

@@ -13,6 +13,7 @@
 #include "frame_eval/interpret_common.h"
 #include "frame_eval/iteration.h"
 #include "frame_eval/numpy/support.h"
+#include "frame_eval/raising.h"
 #include "frame_eval/unwind.h"
 #include "frame_eval/work_list.h"
 
@@ -278,6 +279,8 @@ Value* Collections::missingItem(Value* dict) {
 
 void Collections::requireTable(Value* dict, Value* key) {
   Value* missing = missingItem(dict);
+  const bool isEmpty = dict->items.empty() && !dict->base && !missing && !dict->source.valid();
+  if (isEmpty && trace.branches.raising) raiseCertain(trace, PyExc_KeyError, "of a dict without keys");
   const bool isMade = !missing && dict->base && dict->site.first && !trace.loops->tables.contains(dict->site);
   if (isMade) missing = in.call(dict->base, {});
   WorkTable::require(trace, dict, key, missing);
@@ -487,8 +490,9 @@ Value* WorkTable::item(Value* key) const {
     if (table->base) put(found, key, value);
     return value;
   }
+  if (found.isEmpty && trace.branches.raising) raiseCertain(trace, PyExc_KeyError, "of a dict without keys");
   if (found.isEmpty) refuse("an item that is not there");
-  DataInts{trace}.require(found.isThere);
+  DataInts{trace}.require(found.isThere, PyExc_KeyError);
   return load(kItems, found.entry);
 }
 

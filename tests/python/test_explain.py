@@ -252,7 +252,7 @@ def test_why_python_runs_what_is_compiled():
         warnings.simplefilter("ignore")
         for _ in range(12):
             warns(np.ones(3))
-        assert "NumPy warns or raises for such values" in str(fusewire.explain(warns)(np.ones(3)))
+        assert "since such calls warn, raise, or need more" in str(fusewire.explain(warns)(np.ones(3)))
     verified = fusewire.compile(whole, mode="verify")
     verified(X, 2.0)
     assert "every call runs as Python, too" in str(fusewire.explain(verified)(X, 2.0))

@@ -13,7 +13,7 @@ from fuzz.modes import MODES, mode_of
 from fuzz.program import generate, parse
 
 # Programs per generator, and how many of them have to run compiled: a suite that falls back to Python proves nothing.
-SAMPLES = {"aliasing": (64, 56), "bins": (100, 70), "branches": (64, 56), "draws": (80, 40), "dtypes": (160, 136), "elements": (24, 24), "errors": (112, 96), "joins": (100, 80), "keyed": (100, 80), "lists": (120, 80), "loops": (48, 40), "machines": (200, 140), "matrices": (60, 40), "objects": (120, 108), "recompiles": (112, 100), "rows": (64, 44), "stacks": (100, 80), "stores": (100, 70), "tables": (80, 48), "yields": (100, 70)}
+SAMPLES = {"aliasing": (64, 56), "bins": (100, 70), "branches": (64, 56), "draws": (80, 40), "dtypes": (160, 136), "elements": (24, 24), "errors": (112, 96), "handlers": (60, 34), "joins": (100, 80), "keyed": (100, 80), "lists": (120, 80), "loops": (48, 40), "machines": (200, 140), "matrices": (60, 40), "objects": (120, 108), "recompiles": (112, 100), "rows": (64, 44), "stacks": (100, 80), "stores": (100, 70), "tables": (80, 48), "yields": (100, 70)}
 PARTS = 4   # so that workers share them
 FINDS = sorted((Path(__file__).parent / "fuzz" / "finds").glob("*.py"))
 

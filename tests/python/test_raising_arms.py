@@ -190,4 +190,4 @@ def test_where_all_calls_raise_both_ways_are_compiled():
     for _ in range(60):
         assert_same_call(two_ways, compiled, (x, 0.0))
     found = fusewire._fusewire.describe(compiled)
-    assert found["regions"] and any(region["hits"] for region in found["regions"])
+    assert any(variant["hits"] > 40 for variant in found["variants"])

@@ -198,8 +198,8 @@ def _others(function: dict) -> list[dict]:
         gains = [max(t["python_ns"] - t["compiled_ns"], 0) for v in function["variants"] for t in v["trials"] if t["kept"]]
         cost = declines * max(gains) if gains else None
         items.append(_item("declines", function, function["line"], cost_ns=cost, count=declines, basis=ESTIMATED if gains else UNKNOWN,
-                           title=f"NumPy warns or raises in {declines} calls, and so computes them itself",
-                           why="compiled code gives way where NumPy would warn (division by zero, overflow, invalid values)",
+                           title=f"Python warns or raises in {declines} calls, or needs more room, and so computes them itself",
+                           why="compiled code gives way where NumPy would warn (division by zero, overflow, invalid values), where code raises, and where ints or lists outgrow its own",
                            hint="keep such values out before the computation, or np.errstate(...) where they are meant",
                            note="the gain of a call, as trials have measured it, for each of these calls"))
     spent, saved = function["overhead"]["ms"] * 1e6, function["saved_ns"] or 0

@@ -8,6 +8,7 @@
 #include "frame_eval/nesting.h"
 #include "frame_eval/numpy/data_slices.h"
 #include "frame_eval/numpy/masks.h"
+#include "frame_eval/raising.h"
 #include "graph/alias.h"
 #include "graph/support/check.h"
 #include "graph/symint_facts.h"
@@ -107,10 +108,10 @@ class IndexParser {
     SymId i = trace_.asSym(item), n = size();
     if (undecided(i)) return addData(item);
     if (less(i, constant(0))) {
-      if (less(i, syms_.neg(n))) raises("IndexError: index is out of bounds");
+      if (less(i, syms_.neg(n))) raiseCertain(trace_, PyExc_IndexError, "index is out of bounds");
       i = syms_.add(i, n);
     } else if (!less(i, n)) {
-      raises("IndexError: index is out of bounds");
+      raiseCertain(trace_, PyExc_IndexError, "index is out of bounds");
     }
     parsed_.axes.push_back({i, constant(1), constant(1), true});
     parsed_.whole = false;
@@ -141,6 +142,7 @@ class IndexParser {
                                  : ufuncNode(trace_, Op::kWhere, {g.binary(Op::kLess, node, zero), fromEnd, node});
     }
     const SymId last = syms_.sub(n, constant(1));
+    ints.requireWithin(index, syms_.canonical(syms_.neg(n)), last);
     const int64_t most = std::max<int64_t>(0, graph::refinedRange(syms_, n).hi - 1);
     const SymId place = trace_.decided.define(node, constant(0), last, {0, most});
     parsed_.axes.push_back({place, constant(1), constant(1), true});

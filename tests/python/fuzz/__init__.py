@@ -11,4 +11,4 @@ Documented differences (docs/differences.md) are kept out where programs are wri
 compared: programs are exact unless they say how far floats may be apart.
 """
 
-GENERATORS = ("aliasing", "bins", "branches", "draws", "dtypes", "elements", "errors", "joins", "keyed", "lists", "loops", "machines", "matrices", "objects", "recompiles", "rows", "stacks", "stores", "tables", "yields")
+GENERATORS = ("aliasing", "bins", "branches", "draws", "dtypes", "elements", "errors", "handlers", "joins", "keyed", "lists", "loops", "machines", "matrices", "objects", "recompiles", "rows", "stacks", "stores", "tables", "yields")

@@ -100,7 +100,7 @@ function leaf(f, {variant, number}) {
   return el("div.variant", {},
     el("a", {href: `#/graph/${f.id}/${number}`}, variantName(f, number)),
     el("span", {}, counted(variant.hits, "hit")),
-    variant.declines ? el("span", {}, `${countText(variant.declines)} left to NumPy, which warns or raises there`) : null,
+    variant.declines ? el("span", {}, `${countText(variant.declines)} left to Python: it warns or raises there, or they need what compiled code has no room for`) : null,
     variant.guard_ns >= 0 ? el("span", {}, `guards ${variant.guard_ns.toFixed(0)}\u202fns`) : null,
     straightNs(variant) ? el("a", {href: "#/kernels"}, `kernels and library calls take ${timeText(straightNs(variant))} of a run`) : null,
     el("span", {}, `compiled in ${timeText((variant.ms.total || 0) * 1e6)}`),
