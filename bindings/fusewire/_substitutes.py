@@ -427,6 +427,25 @@ def _fill_dict(container, pairs):
         container[key] = item
 
 
+def _listed(items):
+    return [item for item in items]
+
+
+def _count_elements(counts, items):
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+
+
+def _most_common(counts, n):
+    pairs = [(key, count) for key, count in counts.items()]
+    pairs.sort(key=_count_of, reverse=True)
+    return pairs if n is None else pairs[: max(n, 0)]
+
+
+def _count_of(pair):
+    return pair[1]
+
+
 def _fill_set(container, items):
     for item in items:
         container.add(item)

@@ -221,6 +221,8 @@ Value* Builtins::callSorted(const CallArgs& original) {
   args.positional[0] = list = Collections{interpreter, trace}.fromQueue(list);
   if (list->kind == ValueKind::kWorkTable || list->kind == ValueKind::kIterator)
     if (Value* items = interpreter.collected(list)) args.positional[0] = list = items;
+  if (Collections collections{interpreter, trace}; list->kind == ValueKind::kIterator && collections.isLong(list))
+    args.positional[0] = list = collections.bySteps("_listed", {list});
   if (isLongList(list) || PooledList::is(list) || list->kind == ValueKind::kList) {
     Value* descends = reverse ? reverse : boolean(trace, false);
     if (Value* sorted = Collections{interpreter, trace}.sortedWork(list, key, descends, false)) return sorted;
@@ -483,7 +485,10 @@ Value* Builtins::callTuple(const CallArgs& args) {
   expect(args, 0, 1);
   if (args.positional.empty()) return trace.tuple({});
   Value* v = args.positional[0];
-  return isTuple(v) && !v->cls ? v : trace.tuple(interpreter.iterate(v));
+  if (isTuple(v) && !v->cls) return v;
+  if (isLongList(v))
+    if (auto items = LongList{trace, v}.few()) return trace.tuple(std::move(*items));
+  return trace.tuple(interpreter.iterate(v));
 }
 
 Value* Builtins::callList(const CallArgs& args) {

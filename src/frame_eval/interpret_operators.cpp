@@ -116,8 +116,8 @@ void Interpreter::onBinaryOp(const Instr& instr) {
   const auto isOwnList = [](const Value* v) {
     return (v->kind == ValueKind::kList || isLongList(v)) && !v->source.valid() && !v->cls;
   };
-  if (op == cpython::kNbAdd && next.op == cpython::Opcode::kStoreFast && isOwnList(left) && isOwnList(right) &&
-      left != right) {
+  if (!inplace && op == cpython::kNbAdd && next.op == cpython::Opcode::kStoreFast && isOwnList(left) &&
+      isOwnList(right) && left != right) {
     Value*& slot = frame_->slots[static_cast<size_t>(next.arg)];
     if (slot == left) {
       slot = nullptr;

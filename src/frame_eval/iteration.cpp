@@ -392,8 +392,7 @@ void Interpreter::onUnpackSequence(const Instr& instr) {
   if (PooledList::is(sequence) && sequence->base) {
     items = PooledList{trace_, sequence}.unpacked(wanted);
   } else if (isLongList(sequence) && LongList{trace_, sequence}.isOf(wanted)) {
-    for (size_t i = 0; i < wanted; ++i)
-      items.push_back(LongList{trace_, sequence}.item(trace_.pyInt(trace_.syms().constant(static_cast<int64_t>(i)))));
+    items = LongList{trace_, sequence}.unpacked(wanted);
   } else if (sequence->kind == ValueKind::kIterator || sequence->kind == ValueKind::kInstance) {
     Value* iterator = iteratorOf(sequence);  // takes no more than one item too many
     while (items.size() <= wanted) {

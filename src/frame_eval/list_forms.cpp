@@ -162,6 +162,11 @@ bool LongList::fits(Value* form, Value* item) const {
     return (isChecked || numbers.canBe(item, typeOf(trace, form))) &&
            numbers.leastClass(item) >= numbers.leastClass(form);
   }
+  // Or None, which is looked at where it is stored.
+  const bool isSingle =
+      form->kind == ValueKind::kDataInt || form->kind == ValueKind::kPyFloat || form->kind == ValueKind::kArrayScalar;
+  if (isSingle && MixedNumbers::mayBeNone(item) && item->which->range.hi == MixedNumbers{trace}.leastClass(form))
+    return trace.graph().type(item->node).dtype == typeOf(trace, form);
   Value* own = formOf(trace, item);
   if (!own || MixedNumbers::is(own) || own->kind != form->kind || typeOf(trace, own) != typeOf(trace, form))
     return false;

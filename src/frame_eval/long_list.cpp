@@ -164,8 +164,8 @@ void LongList::store(Value* form, Value* item, Value* place, size_t& part) const
   if (form->kind == ValueKind::kArray) return hold(item, place, part);
   Value* array = arrays()[part++];
   if (Choices::is(form)) return numpy::setItem(trace, array, place, Choices{trace}.number(item));
-  if (!form->which) return numpy::setItem(trace, array, place, item);
   MixedNumbers numbers{trace};
+  if (!form->which) return numpy::setItem(trace, array, place, numbers.present(item));
   if (item->kind == ValueKind::kDataInt && typeOf(trace, form) == DType::kF64) item = numbers.ofInt(item);
   const ValueId node = numbers.handOn(item, typeOf(trace, form));
   numpy::setItem(trace, array, place, trace.number(ValueKind::kArrayScalar, node));
@@ -285,6 +285,20 @@ bool LongList::isOf(size_t count) const {
   Value* size = isFull() ? length() : nullptr;
   if (!size || size->kind == ValueKind::kDataInt || isLate(trace, trace.asSym(size))) return false;
   return trace.decide(trace.asSym(size), Relation::kEq, trace.syms().constant(static_cast<int64_t>(count)));
+}
+
+std::vector<Value*> LongList::unpacked(size_t count) const {
+  std::vector<Value*> items;
+  for (size_t i = 0; i < count; ++i) items.push_back(item(trace.pyInt(trace.syms().constant(static_cast<int64_t>(i)))));
+  return items;
+}
+
+std::optional<std::vector<Value*>> LongList::few() const {
+  constexpr int64_t kMost = 16;
+  if (!isFull() || length()->kind == ValueKind::kDataInt || isLate(trace, trace.asSym(length()))) return std::nullopt;
+  const int64_t now = trace.hint(trace.asSym(length()));
+  return now <= kMost && isOf(static_cast<size_t>(now)) ? std::optional(unpacked(static_cast<size_t>(now)))
+                                                        : std::nullopt;
 }
 
 Value* LongList::item(Value* index) const {

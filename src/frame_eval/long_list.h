@@ -38,6 +38,9 @@ struct LongList {
   bool truth() const;
   /// Whether there are so many items, which the call holds fast; false where the turn or array data decides.
   bool isOf(size_t count) const;
+  std::vector<Value*> unpacked(size_t count) const;
+  /// All of them, where the call knows how many there are; none if they are many.
+  std::optional<std::vector<Value*>> few() const;
   /// list[index], which may be a slice
   Value* item(Value* index) const;
   /// The place that an index names among so many items, from 0 on; fails the call where it names none.

@@ -108,6 +108,15 @@ Value* Collections::construct(Value* cls, CallArgs args) {
     if (make != lookUp(base, constructor)) return nullptr;
     self = create(type, args);
   }
+  if (isCounter(type) && args.positional.size() == 1 && args.keywords.empty()) {
+    Value* given = args.positional[0];
+    if (Value* items = given->kind == ValueKind::kIterator ? in.collected(given) : nullptr) args.positional[0] = items;
+    if (isLong(args.positional[0])) {
+      workTable(self);
+      (void)bySteps("_count_elements", {self, args.positional[0]});
+      return self;
+    }
+  }
   PyObject* initializer = lookUp(type, init);
   if (initializer && PyFunction_Check(initializer)) {
     args.positional.insert(args.positional.begin(), self);
@@ -332,6 +341,15 @@ Value* openCollection(Trace& trace, SourceId source, PyObject* object, const cha
                                      : openDict(trace, source, object, refusal);
   if (v && !deque) v->cls = Ref::create(reinterpret_cast<PyObject*>(type));
   return v;
+}
+
+Value* Collections::missingItem(Value* dict) {
+  if (!dict->base) return isCounter(trace.typeOf(dict)) ? trace.constant(checked(PyLong_FromLong(0))) : nullptr;
+  const auto isBase = [&](PyTypeObject& type) {
+    return dict->base->object.get() == reinterpret_cast<PyObject*>(&type);
+  };
+  const bool isPlain = dict->base->isConstant() && (isBase(PyLong_Type) || isBase(PyFloat_Type));
+  return isPlain ? in.call(dict->base, {}) : nullptr;
 }
 
 }  // namespace fw::capture

@@ -256,7 +256,8 @@ bool Collections::isLong(Value* iterable) {
     return shape.size() == 1 && isMany(shape[0]);
   }
   const bool isPairs = iterable->kind == ValueKind::kIterator && iterable->lazy && iterable->name.empty() &&
-                       (trace.typeOf(iterable) == &PyZip_Type || trace.typeOf(iterable) == &PyEnum_Type);
+                       (trace.typeOf(iterable) == &PyZip_Type || trace.typeOf(iterable) == &PyEnum_Type ||
+                        trace.typeOf(iterable) == &PyMap_Type);
   if (!isPairs || iterable->position > 0) return false;
   const auto items = iterable->lazy->items(in);
   return items && isMany(items->count);
@@ -266,15 +267,6 @@ void Collections::storeKey(Value* dict, Value* key, Value* item) {
   if (WorkTable::is(dict)) return WorkTable{in, trace, dict}.setItem(key, item);
   if (WorkTable::isLate(trace, key)) WorkTable::require(trace, dict, key, item);
   in.setKey(dict, in.key(key), item);
-}
-
-Value* Collections::missingItem(Value* dict) {
-  if (!dict->base) return isCounter(trace.typeOf(dict)) ? trace.constant(checked(PyLong_FromLong(0))) : nullptr;
-  const auto isBase = [&](PyTypeObject& type) {
-    return dict->base->object.get() == reinterpret_cast<PyObject*>(&type);
-  };
-  const bool isPlain = dict->base->isConstant() && (isBase(PyLong_Type) || isBase(PyFloat_Type));
-  return isPlain ? in.call(dict->base, {}) : nullptr;
 }
 
 void Collections::requireTable(Value* dict, Value* key) {
@@ -586,6 +578,9 @@ Value* WorkTable::method(const std::string& name, const CallArgs& args) const {
     return trace.constant(Py_None);
   }
   if (name == "copy" && count == 0) return copy();
+  if (name == "most_common" && count <= 1)
+    return Collections{in, trace}.bySteps("_most_common",
+                                          {table, count ? args.positional[0] : trace.constant(Py_None)});
   if (name == "update" && count == 1) return update(args.positional[0]);
   const bool sets = name == "setdefault";
   if (isSet() || (name != "get" && !sets) || count < 1 || count > 2) refuse(name);

@@ -45,6 +45,16 @@ def kept_before(k):
     return path, kept
 
 
+def in_place_with_another_name(k):
+    path = []
+    other = path
+    more = [int(k[0])] if len(k) else []
+    path += more
+    for v in k.tolist():
+        path += [v]
+    return path, other, path is other
+
+
 def in_a_tuple(k):
     path = [1]
     pair = (path, 2)
@@ -149,7 +159,16 @@ def most_common(k):
     return Counter(k.tolist()).most_common(2)
 
 
-LISTS = [sum_of_lists, sum_in_each_turn, with_another_name, kept_before, in_a_tuple, of_itself, in_another_variable]
+LISTS = [
+    sum_of_lists,
+    sum_in_each_turn,
+    with_another_name,
+    in_place_with_another_name,
+    kept_before,
+    in_a_tuple,
+    of_itself,
+    in_another_variable,
+]
 LISTS += [of_a_tuple, behind_the_loop, by_a_function, most_common]
 HEAPS = [tuples_leave, tuples_leave_sorted, tuple_in_two_heaps, largest, largest_by]
 
