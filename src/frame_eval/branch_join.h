@@ -25,7 +25,8 @@ struct ArmEnd {
   Value* result = nullptr;
   Value *goesOn = nullptr, *way = nullptr;
   std::vector<std::pair<Value*, Contents>> changed;
-  int leftTo = -1;  ///< the instruction behind the loop that it has left
+  std::vector<Handled> handled{};  ///< exceptions that are still being handled
+  int leftTo = -1;                 ///< the instruction behind the loop that it has left
 };
 
 /// The trace is as it was at the branch when this is made. The arms stand in the order of the regions of a cond.

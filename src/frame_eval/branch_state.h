@@ -66,7 +66,8 @@ class BranchState {
   absl::flat_hash_map<const Value*, Contents> before_;
   absl::flat_hash_map<const Value*, Contents> outside_;  ///< what objects held that have been found changed since
   size_t made_;                                          ///< Values that there were
-  size_t effects_, undone_, writes_, locks_, handled_;
+  size_t effects_, undone_, writes_, locks_;
+  std::vector<Handled> handled_;
   int inFlight_;
   graph::ErrorRules errors_;
   int64_t advanced_;  ///< of the last effect, which grows where it is another step of an iterator

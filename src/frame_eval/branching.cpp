@@ -86,7 +86,9 @@ void Branching::refuse(const Place& place, const std::string& why, const std::op
 }
 
 std::optional<ValueId> Branching::condition(Value* value) {
-  if (trace.keepsWrites || interpreter.resumeAt() >= 0) return std::nullopt;
+  // Outside of branches and loops Python would have to take over where it has raised what is handled.
+  const bool mayEnd = trace.branches.depth == 0 && trace.turns.bodies == 0;
+  if (trace.keepsWrites || (interpreter.resumeAt() >= 0 && mayEnd)) return std::nullopt;
   graph::Graph& g = trace.graph();
   // The host waits for it, as the library does. Denormal numbers of less than 64 bits would count as zero there.
   const bool data = trace.onDevice() && value->isNumeric() && value->kind != ValueKind::kPyInt;
@@ -219,7 +221,8 @@ std::optional<ArmEnd> Branching::run(const Place& place, BranchState& before, co
     leaveLoop(place);
   }
   trace.branches.graph.endArm(begin);
-  ArmEnd end{frame.slots, frame.stack, frame.result, frame.goesOn, frame.way, before.changed(), leftTo};
+  ArmEnd end{frame.slots, frame.stack,      frame.result,         frame.goesOn,
+             frame.way,   before.changed(), interpreter.handled_, leftTo};
   before.restore();
   return end;
 }
@@ -417,6 +420,8 @@ void Branching::join(const BothArms& both, BranchState& before, ArmEnd& first, A
   both.forget(first, second);
   const bool returns = place.returns() && !place.edges;
   if (!returns && first.stack.size() != second.stack.size()) refuse(place, "the stacks differ");
+  if (first.handled != second.handled) refuse(place, "only one side ends a handler");
+  interpreter.handled_ = first.handled;
   bindUnread(place, first, second);
   bindUnread(place, second, first);
   Join join(trace, before, first, second);

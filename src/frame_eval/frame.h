@@ -88,6 +88,7 @@ struct Frame {
 struct Handled {
   Value* exception;
   int at;  ///< instruction of the outermost frame that raised it
+  friend bool operator==(const Handled&, const Handled&) = default;
 };
 
 /// How the outermost frame stands where a region ends.

@@ -148,6 +148,7 @@ void Interpreter::step(Frame& frame) {
     try {
       (this->*method)(instr);
     } catch (const DataRaise& raise) {
+      trace_.branches.raising = raising->outer;  // what an arm raises is for those farther out
       Branching{*this, trace_}.fork(frame, pc, stack, raise);
     }
   } else {

@@ -584,6 +584,103 @@ def handler_decides(x):
     return s
 
 
+def handler_chooses(x):
+    s = 0.0
+    for v in x.tolist():
+        try:
+            s += math.sqrt(v)
+        except ValueError:
+            if v < -1:
+                s -= 2
+            else:
+                s -= 1
+    return s
+
+
+def handler_leaves(x):
+    s = 0.0
+    n = 0
+    for v in x.tolist():
+        try:
+            s += math.sqrt(v)
+        except ValueError:
+            if v < -2:
+                break
+            if v < -1:
+                n += 1
+            s -= 1
+    return s, n
+
+
+def handler_waits(x):
+    s = 0.0
+    n = 0
+    for v in x.tolist():
+        try:
+            s += math.sqrt(v)
+        except ValueError:
+            while v < 0:
+                v += 0.5
+                n += 1
+            s += v
+    return s, n
+
+
+def handler_loops(x):
+    s = 0.0
+    n = 0
+    for v in x.tolist():
+        try:
+            s += math.sqrt(v)
+        except ValueError:
+            for j in range(5):
+                if v + j > 0:
+                    n += 1
+    return s, n
+
+
+def handler_continues(x):
+    s = 0.0
+    n = 0
+    for v in x.tolist():
+        try:
+            s += math.sqrt(v)
+        except ValueError as e:
+            if v < -1:
+                continue
+            n += 1
+        s += 0.5
+    return s, n
+
+
+def handler_raises_again(x):
+    s = 0.0
+    n = 0
+    for v in x.tolist():
+        try:
+            s += math.sqrt(v)
+        except ValueError as e:
+            if v < -2:
+                raise
+            n += 1
+    return s, n
+
+
+def handler_returns(x):
+    def f(v):
+        try:
+            return math.sqrt(v)
+        except ValueError:
+            if v < -1:
+                return -1.0
+        return 0.0
+
+    s = 0.0
+    for v in x.tolist():
+        s += f(v)
+    return s
+
+
 def loop_in_helper(k):
     def total(a, b):
         s = 0.0
@@ -611,6 +708,53 @@ def two_checks(k):
         except ZeroDivisionError:
             s -= 1
     return s
+
+
+def callee_handles_another(k):
+    def f(v):
+        try:
+            return 1 / v
+        except KeyError:
+            return 5.0
+
+    s = 0.0
+    for v in k.tolist():
+        try:
+            s += f(v)
+        except ZeroDivisionError:
+            s -= 1
+    return s
+
+
+def callee_handles_some(k):
+    d = {1: 0, 2: 4}
+
+    def f(v):
+        try:
+            return 8 / d[v]
+        except KeyError:
+            return 5.0
+
+    s = 0.0
+    for v in k.tolist():
+        try:
+            s += f(v)
+        except ZeroDivisionError:
+            s -= 1
+    return s
+
+
+def behind_the_try(k):
+    s = 0.0
+    n = 0
+    for v in k.tolist():
+        try:
+            q = 12 / v
+        except ZeroDivisionError:
+            n += 1
+            continue
+        s += 6 / (q - 3)
+    return s, n
 
 
 def with_inside(k):
@@ -765,10 +909,22 @@ def unbound(k):
 
 FLOATS = [root_or_nothing, root_or_zero, log_or_less, raises_itself, newton, into_array, overflows, to_int]
 FLOATS += [callee_raises, effect_before_raise, append_before_raise, write_before_raise, own_class, loud_class]
-FLOATS += [handler_decides, append_in_front_of_raise, set_in_front_of_raise, here_in_front_of_raise]
+FLOATS += [handler_chooses, handler_leaves, handler_waits, handler_loops, handler_continues, handler_raises_again]
+FLOATS += [handler_returns, handler_decides, append_in_front_of_raise, set_in_front_of_raise, here_in_front_of_raise]
 INTS = [by_helper, continues, breaks, returns, otherwise, at_last, of_a_base, of_all, named, counts, index_of_list]
 INTS += [pops, index_of_item, removes, nested, until_the_end, loop_inside, reads_text, reads_args, raises_again]
-INTS += [raises_another, loop_in_helper, two_checks, with_inside, with_between, finally_between, from_generator]
+INTS += [
+    callee_handles_another,
+    callee_handles_some,
+    behind_the_try,
+    raises_another,
+    loop_in_helper,
+    two_checks,
+    with_inside,
+    with_between,
+    finally_between,
+    from_generator,
+]
 INTS += [of_numpy, state_of_machine, swallows_break, none_in_handler, index_below, of_another_class, unbound]
 BOTH = [two_handlers, of_two_classes, no_loop, array_edges, store_beyond]
 
@@ -806,7 +962,19 @@ def test_neighbours():
     often(neighbours, compiled, [lambda g=g: [g.copy()] for g in (G, G[:5, :5], G[:1, :1], G)])
 
 
-COMPILED = [root_or_nothing, raises_itself, callee_raises, overflows, to_int, into_array, own_class]
+COMPILED = [
+    handler_chooses,
+    handler_loops,
+    handler_continues,
+    handler_returns,
+    root_or_nothing,
+    raises_itself,
+    callee_raises,
+    overflows,
+    to_int,
+    into_array,
+    own_class,
+]
 COMPILED += [by_helper, continues, otherwise, at_last, of_a_base, of_all, named, counts, index_of_list, pops, nested]
 COMPILED += [index_of_item, removes, until_the_end, two_checks, index_below, state_of_machine, none_in_handler]
 
