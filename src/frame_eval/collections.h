@@ -13,6 +13,8 @@ namespace fw::capture {
 /// tuple and dict are no subclasses.
 PyTypeObject* containerBase(PyTypeObject* type);
 bool isDefaultdict(PyTypeObject* type);
+/// It is, and has that method of its own.
+bool isOwnOfCounter(const PyTypeObject* type, const char* name);
 bool isCounter(const PyTypeObject* type);  ///< collections.Counter, but for what is derived from it
 inline bool isOrdered(const Value* dict) {
   return dict->cls && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(dict->cls.get()), &PyODict_Type);

@@ -161,7 +161,9 @@ Value* Interpreter::attributeRaw(Value* self, PyObject* name) {
                isLongList(self) || PooledList::is(self) || self->kind == ValueKind::kWorkTable ||
                self->kind == ValueKind::kPyFloat || self->kind == ValueKind::kPyInt ||
                self->kind == ValueKind::kPyBool || self->kind == ValueKind::kDataInt;
-  const bool counts = self->kind == ValueKind::kWorkTable && attribute == "most_common" && isCounter(type);
+  const bool counts =
+      self->kind == ValueKind::kWorkTable && attribute == "most_common" && isOwnOfCounter(type, "most_common");
+  if (counts) guardTypeVersion(type);
   if (!counts && (!container || !found || !PyObject_TypeCheck(found, &PyMethodDescr_Type))) {
     trace_.fail(BreakReason::kUnsupportedAttribute, describeAttribute(type, name));
   }

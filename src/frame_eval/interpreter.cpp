@@ -69,8 +69,6 @@ void Interpreter::execute(Frame& frame) {
   Frame* caller = frame_;
   frame.callerAgain = caller && caller->again;
   frame_ = &frame;
-  if (Raising* raising = trace_.branches.raising; raising && raising->forks && !raising->before)
-    raising->before = std::make_shared<BranchState>(static_cast<InterpreterState&>(*this), *raising->owner);
   if (outermost) Collections{*this, trace_}.makePools();
   try {
     runTo(frame, -1);
@@ -145,6 +143,8 @@ void Interpreter::step(Frame& frame) {
   if (raising->forks) {
     const std::vector<Value*> stack = frame.stack;
     const size_t pc = frame.pc - 1;
+    raising->before = std::make_shared<BranchState>(static_cast<InterpreterState&>(*this), frame);
+    raising->calls = trace_.libraryCalls.size();
     try {
       (this->*method)(instr);
     } catch (const DataRaise& raise) {

@@ -236,7 +236,7 @@ Value* LongList::copy(Site site) const {
 
 std::optional<LoopDecisions::NumberList> LongList::widened(Trace& trace, Value* form, Value* item) {
   MixedNumbers numbers{trace};
-  if (Value* both = formOf(trace, {form, item}))
+  if (Value* both = formOf(trace, {form, item}); both && isNumber(both))
     return LoopDecisions::NumberList{trace.graph().type(both->node).dtype, numbers.leastClass(both)};
   // A list may begin with ints that f64 has.
   const bool floats = form->kind == ValueKind::kDataInt && numbers.canBe(item, DType::kF64);

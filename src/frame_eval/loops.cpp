@@ -260,7 +260,7 @@ void Rolling::findVariables() {
 /// Whether a turn may read the slot before it writes it, or leave it as it was.
 bool Rolling::mayKeep(size_t slot) const {
   const Bytecode& code = *frame_.code;
-  const ControlFlow& flow = in_.flowIn(code).joining.flow;
+  const ControlFlow& flow = in_.flowIn(code).flow;
   std::vector<bool> seen(code.instructions.size());
   std::vector<int> open = {static_cast<int>(header_)};
   while (!open.empty()) {

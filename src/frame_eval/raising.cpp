@@ -89,8 +89,9 @@ bool Branches::handles(ValueId holds, PyObject* type) {
   }
   ++raising->asked;
   const auto& before = raising->before;
-  const bool isAlone = raising->arms == depth && raising->turns == trace_.turns.bodies &&
-                       (!before || (!before->irreversible() && before->changed().empty()));
+  const bool isAlone = raising->arms == depth && raising->turns == trace_.turns.bodies && before &&
+                       !before->irreversible() && before->changed().empty() &&
+                       raising->calls == trace_.libraryCalls.size();
   if (raising->forks && isAlone) {
     raising->known.push_back(check);
     throw DataRaise(holds, std::move(raising->known));
@@ -141,7 +142,7 @@ void Branching::checkUnwinds(const Frame& frame, int end, bool leaves, Value* ex
   trace.leavesRaises |= !forks;
   if (handler)
     b.handler = handler->target;
-  else if (forks && storesArguments(type))
+  else if (forks && storesArguments(type) && exception->overlay.empty())
     b.raised = exception->object.get();
   throw b;
 }

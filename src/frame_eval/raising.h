@@ -37,8 +37,9 @@ struct Raising {
   int turns;                        ///< ... and of loops
   Raising* outer;
   size_t asked = 0;  ///< so many checks have been made
-  /// In front of the first code that it calls; null: there is none. What that changes, an arm that raises would not.
+  /// In front of it; null: it does not fork. What it has changed when it raises, an arm that raises has not.
   std::shared_ptr<BranchState> before{};
+  size_t calls = 0;  ///< of libraries, in front of it: draws of random numbers
 };
 
 /// Thrown where it is to become a branch: with its operands back on the stack it is traced again, where the check

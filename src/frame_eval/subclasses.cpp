@@ -70,6 +70,13 @@ bool isCounter(const PyTypeObject* type) {
   return reinterpret_cast<const PyObject*>(type) == counter;
 }
 
+bool isOwnOfCounter(const PyTypeObject* type, const char* name) {
+  if (!isCounter(type)) return false;
+  static PyObject* const module = checked(PyImport_ImportModule("collections")).release();
+  PyObject* found = lookUp(const_cast<PyTypeObject*>(type), interned(name));
+  return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == PyModule_GetDict(module);
+}
+
 // ---- making -------------------------------------------------------------------------------------------------------
 
 Value* Collections::create(PyTypeObject* cls, const CallArgs& args) {
@@ -108,10 +115,13 @@ Value* Collections::construct(Value* cls, CallArgs args) {
     if (make != lookUp(base, constructor)) return nullptr;
     self = create(type, args);
   }
-  if (isCounter(type) && args.positional.size() == 1 && args.keywords.empty()) {
+  const bool isPlainCounter = isOwnOfCounter(type, "__init__") && isOwnOfCounter(type, "update");
+  if (isPlainCounter && args.positional.size() == 1 && args.keywords.empty()) {
     Value* given = args.positional[0];
     if (Value* items = given->kind == ValueKind::kIterator ? in.collected(given) : nullptr) args.positional[0] = items;
-    if (isLong(args.positional[0])) {
+    static PyObject* const module = checked(PyImport_ImportModule("collections")).release();
+    const Value* counts = in.getAttribute(trace.constant(module), interned("_count_elements"));
+    if (isLong(args.positional[0]) && counts->isConstant() && PyCFunction_Check(counts->object.get())) {
       workTable(self);
       (void)bySteps("_count_elements", {self, args.positional[0]});
       return self;

@@ -1,6 +1,7 @@
 """Counters of long lists as a whole (`Counter(labels.tolist()).most_common(1)`), tuples of rows, sorted pairs, lists whose
 items are known not to be None: what everyday code makes of arrays' lists."""
 
+import collections
 import math
 from collections import Counter
 
@@ -25,6 +26,11 @@ def majority(k):
 def most_common(k):
     c = Counter(k.tolist())
     return c.most_common(), c.most_common(2), c.most_common(0), c.most_common(-1), c.most_common(None)
+
+
+def counted_common(k):
+    c = Counter(k.tolist())
+    return c, c.most_common(2)
 
 
 def counted_on(k):
@@ -161,3 +167,17 @@ def test_is_compiled(function):
         compiled(X if function in FLOATS else K)
     state = fusewire._fusewire.describe(compiled)
     assert state["variants"] and not [b for b in state["breaks"] if b["reason"] != "nothing-to-compile"]
+
+
+@pytest.mark.parametrize("name", ["most_common", "update", "__init__", "_count_elements"])
+def test_what_is_replaced(name, monkeypatch):
+    compiled = fusewire.compile(counted_common, background=False)
+    for _ in range(5):
+        assert_same_call(counted_common, compiled, [K])
+    if name == "_count_elements":
+        monkeypatch.setattr(collections, name, lambda counts, items: counts.__setitem__("p", 1))
+    else:
+        old = getattr(Counter, name)
+        monkeypatch.setattr(Counter, name, lambda self, *args: ["new"] if name == "most_common" else old(self, "abc"))
+    for _ in range(5):
+        assert_same_call(counted_common, compiled, [K])

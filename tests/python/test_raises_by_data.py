@@ -757,6 +757,166 @@ def behind_the_try(k):
     return s, n
 
 
+def kept_from_the_turn_before(k):
+    b = 0.0
+    z = 0.0
+    for v in k.tolist():
+        try:
+            b = 1 / v
+        except ZeroDivisionError:
+            pass
+        z += b
+    return b, z
+
+
+def kept_as_other_things(k):
+    p, q, name = None, (0, 0.0), "none"
+    n = 0
+    for v in k.tolist():
+        try:
+            r = 6 / v
+            p = r
+            q = (v, r)
+            name = "some"
+        except ZeroDivisionError:
+            n += 1
+        else:
+            n = 0
+    return p, q, name, n
+
+
+def kept_by_raise(k):
+    p = -1
+    z = 0
+    for v in k.tolist():
+        try:
+            if v == 0:
+                raise ValueError
+            p = v
+        except ValueError:
+            z += 100
+        finally:
+            z += p
+    return p, z
+
+
+def first_handled_inside(k):
+    d = {1: 5.0, 2: 3.0}
+
+    def h(v, i):
+        try:
+            return d[i % 4] / v
+        except KeyError:
+            return -1
+
+    c = 0
+    s = 0.0
+    for i, v in enumerate(k.tolist()):
+        try:
+            s += h(v, i)
+        except ZeroDivisionError:
+            c += 1
+    return s, c
+
+
+def draws_before_it_raises(k):
+    r = np.random.default_rng(5)
+
+    def g(v):
+        q = r.random()
+        if v == 0:
+            raise ValueError
+        return q
+
+    s = 0.0
+    for v in k.tolist():
+        try:
+            s += g(v)
+        except ValueError:
+            s -= 1
+    return s, r.random()
+
+
+def items_of_a_map(k):
+    s = 0.0
+    try:
+        for v in map(lambda v: 1 / v, k.tolist()):
+            s += v
+    except ZeroDivisionError:
+        s = -s
+    return s
+
+
+def next_of_a_map(k):
+    it = map(lambda v: 1 / v, k.tolist())
+    s = 0.0
+    n = 0
+    for _ in range(len(k)):
+        try:
+            s += next(it)
+        except ZeroDivisionError:
+            n += 1
+    return s, n
+
+
+def sorted_by_a_quotient(k):
+    try:
+        it = sorted(zip(k.tolist(), range(len(k))), key=lambda t: t[1] / t[0])
+    except ZeroDivisionError:
+        return -1
+    v = 0.0
+    for w, q in it:
+        v += q * w
+    return v
+
+
+class Failed(Exception):
+    pass
+
+
+def cause_of_another_function(k):
+    def g(v):
+        try:
+            return 1 / v
+        except ZeroDivisionError as e:
+            raise Failed("x") from e
+
+    a = 0
+    for v in k.tolist():
+        try:
+            a += g(v)
+        except Failed as e:
+            a += e.__cause__ is not None
+    return a
+
+
+def context_of_another_function(k):
+    def g(v):
+        try:
+            return 1 / v
+        except ZeroDivisionError:
+            raise Failed
+
+    a = 0
+    for v in k.tolist():
+        try:
+            a += g(v)
+        except Failed as e:
+            a += 1 if e.__context__ is not None else 100
+    return a
+
+
+def quotients_of_numpy(k):
+    c = 0
+    with np.errstate(all="ignore"):
+        for v in k:
+            try:
+                c += 5 // v + 5 % v
+            except ZeroDivisionError:
+                c += 100
+    return c
+
+
 def with_inside(k):
     s = 0.0
     for v in k.tolist():
@@ -946,7 +1106,7 @@ def test_floats(function):
 @pytest.mark.parametrize("function", INTS, ids=lambda f: f.__name__)
 def test_ints(function):
     compiled = fusewire.compile(function, background=False)
-    values = [K, K[:40], K + 1, K * 0, K[:1], K[:0], K - 2, K]
+    values = [K, K[:40], K + 1, K * 0, K[:1], K[:0], K - 2, np.array([2, 0]), np.array([2, 4]), K]
     often(function, compiled, [lambda v=v: [v.copy()] for v in values])
 
 

@@ -2,6 +2,7 @@
 // have arithmetic of their own, which answers the same but warns about integer overflow.
 #include <algorithm>
 
+#include "absl/cleanup/cleanup.h"
 #include "cpython/bytecode.h"
 #include "frame_eval/data_ints.h"
 #include "frame_eval/numpy/binding.h"
@@ -48,6 +49,10 @@ ValueId checkedScalar(Trace& trace, Op op, ValueId result, const std::vector<Val
   if (!mayOverflow(op) || !graph::isInteger(dtype) || !std::all_of(operands.begin(), operands.end(), isScalar))
     return result;
   if (trace.onDevice()) unsupported("arithmetic of integer NumPy scalars (overflow would warn)");
+  // Quotients by zero of NumPy's raise nothing.
+  const absl::Cleanup leave = [&, outer = std::exchange(trace.branches.raising, nullptr)] {
+    trace.branches.raising = outer;
+  };
   DataInts ints{trace};
   Value* first = ints.ofScalar(operands[0]);
   Value* answer = nullptr;
