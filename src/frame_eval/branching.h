@@ -1,6 +1,7 @@
 // Decisions on array data: both ways are traced, and meet again where all paths do.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -12,8 +13,7 @@ namespace fw::capture {
 struct Branching {
   Interpreter& interpreter;
   Trace& trace;
-  std::string loopRefused{};  ///< why the loop that the branch decides about is none of the graph
-
+  std::string loopRefused{};   ///< why the loop that the branch decides about is none of the graph
   PyObject* raised = nullptr;  ///< what an arm has raised that a frame around it handles
 
   /// The truth of a value that is array data, as a bool of the graph; none if the truth is known, can be guarded, or is
@@ -39,10 +39,10 @@ struct Branching {
   // ---- exceptions that the frame handles (raising.cpp)
   /// Of the instruction that the frame has begun.
   std::optional<Raising> raisingAt(Frame& frame) const;
-  /// At the instruction, which takes that stack, and has been found to raise where data says so.
   /// Whether the handler of what has been raised in an arm of the frame leads to where the arm ends, anywhere if
   /// `leaves`; breaks if it does not.
   void checkUnwinds(const Frame& frame, int end, bool leaves, Value* exception) const;
+  /// At the instruction, which takes that stack, and has been found to raise where data says so.
   void fork(Frame& frame, size_t pc, const std::vector<Value*>& stack, const DataRaise& raise);
 
   // ---- what nobody knows behind a branch, or of a choice, is known in its arms (late_joins.cpp)

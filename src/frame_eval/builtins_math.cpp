@@ -89,8 +89,8 @@ void requireResult(Trace& trace, MathDomain domain, const std::vector<ValueId>& 
   if (domain == MathDomain::kNumberResult) {
     const auto isNumber = [&](ValueId v) { return g.binary(Op::kEqual, v, v); };
     const ValueId numbers = g.binary(Op::kLogicalAnd, isNumber(operands[0]), isNumber(operands[1]));
-    const ValueId isNone = g.binary(Op::kLogicalAnd, numbers, g.unary(Op::kLogicalNot, isNumber(result)));
-    checks.require(g.unary(Op::kLogicalNot, isNone), PyExc_ValueError);
+    const ValueId fails = g.binary(Op::kLogicalAnd, numbers, g.unary(Op::kLogicalNot, isNumber(result)));
+    checks.require(g.unary(Op::kLogicalNot, fails), PyExc_ValueError);
   }
 }
 
